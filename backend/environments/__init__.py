@@ -1,0 +1,103 @@
+"""Where environments come from.
+
+To add one that ships here: write an OpenEnv server in `servers/`, an adapter that turns its observations into text and
+facts, and name both in `catalog.py`. To add a kind of source: write a module with a `Source` and name its `use:` prefix
+in `sources.py`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from backend.records import FactValue, TaskSelection
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as the model sees it; `parameters` is the environment's exact JSON Schema of an object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    def schema(self) -> dict[str, Any]:
+        """In the form chat templates take: {"type": "function", "function": {...}}."""
+        return {"type": "function", "function": {"name": self.name, "description": self.description,
+                                                 "parameters": self.parameters}}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one group plays. `key` is shown and stored; `seed` and `options` go to reset."""
+
+    key: str
+    seed: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Description:
+    title: str
+    about: str
+    """One or two sentences: what it teaches."""
+    tools: tuple[Tool, ...]
+    facts: dict[str, str]
+    """Name -> meaning; what reward terms may speak of, besides the facts every episode has (`EPISODE_FACTS`)."""
+    prompt: str
+    """What the model is told first, where the spec gives no prompt of its own."""
+    max_turns: int
+    viewer: str = "transcript"
+    """Names a module of ui/viewers."""
+    capacity: int | None = None
+    """Sessions it can hold at once; None when unknown or as many as asked for."""
+    rewards: tuple[tuple[str, str], ...] = (("env_reward", "env_reward"),)
+    """(name, expression) of the terms proposed for it."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    text: str
+    """For the model."""
+    reward: float | None = None
+    done: bool = False
+    facts: dict[str, FactValue] = field(default_factory=dict)
+    raw: str | None = None
+    """The environment's whole answer where `text` is only a part of it."""
+    fingerprint: str | None = None
+    """Set by reset where the environment tells which task it plays."""
+
+
+@runtime_checkable
+class Session(Protocol):
+    """One connection, one episode. Raises EnvironmentFailed and SessionLost, and no other error of its own making."""
+
+    async def reset(self, task: Task) -> Observation: ...
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> Observation:
+        """A wrong move is an Observation that says so. ValueError: the tool or its arguments don't exist."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Source(Protocol):
+    """Turns a `use:` string into sessions."""
+
+    def describe(self) -> Description: ...
+
+    def tasks(self, selection: TaskSelection, options: dict[str, Any]) -> list[Task]: ...
+
+    async def open(self) -> Session:
+        """A fresh connection, not yet reset."""
+        ...
+
+
+EPISODE_FACTS = {
+    "turns": "tool calls that reached the environment",
+    "tool_failures": "tool calls that failed: unknown tool, wrong arguments, error at the environment",
+    "env_reward": "the environment's last own reward; None if it never gave one",
+    "env_reward_total": "sum of the environment's own rewards; None if it never gave one",
+    "done": "whether the environment said the episode is over",
+    "truncated": "whether the token budget cut the episode",
+    "completion_tokens": "tokens the model generated",
+}
+"""Facts every episode has, whatever its environment."""

@@ -1,0 +1,62 @@
+"""What the user can act on. Everything else is a bug and keeps its traceback.
+
+    OrtamError
+    ├── SpecError            a spec, recipe or form field is wrong; `field` names it
+    ├── RewardError          a reward term doesn't parse or names an unknown fact
+    ├── ModelError           a model can't be loaded
+    ├── RunNotFound          no run, or more than one, matches what was asked
+    ├── EpisodeNotFound      the run has no such episode
+    ├── PortTaken            something else listens there
+    └── EnvironmentError_    where episodes are played
+        ├── EnvironmentFailed    it refused to start, reset or answer: the episode is `env_error`
+        └── SessionLost          it went away in the middle of an episode: the episode is `env_lost`
+
+Each message is one sentence that names the place and the remedy. They are caught once, at the page or the command.
+"""
+
+
+class OrtamError(Exception):
+    """One clear sentence for a person."""
+
+
+class SpecError(OrtamError):
+    """A field of a spec is wrong.
+
+    `field` is its dotted place, such as `train.group_size` or `environments.0.use`; "" when the whole text is wrong.
+    """
+
+    def __init__(self, field: str, message: str):
+        self.field = field
+        super().__init__(f"{field}: {message}" if field else message)
+
+
+class RewardError(OrtamError):
+    """A reward term can't be evaluated as written."""
+
+
+class ModelError(OrtamError):
+    """A model can't be loaded."""
+
+
+class RunNotFound(OrtamError):
+    """No run, or more than one, matches."""
+
+
+class EpisodeNotFound(OrtamError):
+    """The run has no such episode."""
+
+
+class PortTaken(OrtamError):
+    """Something else already listens on the port."""
+
+
+class EnvironmentError_(OrtamError):
+    """Something is wrong at the environment, not with the policy."""
+
+
+class EnvironmentFailed(EnvironmentError_):
+    """It refused to start, to reset or to answer."""
+
+
+class SessionLost(EnvironmentError_):
+    """The connection went away in the middle of an episode."""

@@ -1,0 +1,269 @@
+"""What crosses a process or a disk.
+
+What a person wrote (`Asked`) refuses unknown fields; what a trainer wrote (`Kept`) drops them, so an older page reads a
+newer run. Label, help, default and bounds of a setting live here and nowhere else: forms and messages read them.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,47}$"
+
+
+class Asked(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Kept(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+# ---------------------------------------------------------------------------------------------------- what was asked
+
+
+class TaskSelection(Asked):
+    count: int = Field(64, ge=1, le=1_000_000, title="Tasks", description="How many different tasks the run draws from.")
+    first_seed: int = Field(0, ge=0, lt=2**31, title="First seed", description="Task k is played with seed first + k.")
+
+
+class EnvironmentSpec(Asked):
+    id: str = Field(pattern=NAME, title="Id", description="How rewards and curves name this environment.")
+    use: str = Field(min_length=1, title="Environment", description="A catalog name such as wordle, or where it comes from.")
+    weight: float = Field(1.0, gt=0, title="Share", description="Its share of the tasks in a mix.")
+    tasks: TaskSelection = TaskSelection()
+    options: dict[str, Any] = Field({}, title="Options", description="Passed to the environment's reset.")
+    max_turns: int | None = Field(None, ge=1, le=10_000, title="Turns", description="Tool calls allowed in an episode; "
+                                  "empty takes the environment's own.")
+    prompt: str | None = Field(None, title="Prompt", description="What the model is told first; empty takes the "
+                               "environment's own.")
+
+
+class RewardTerm(Asked):
+    name: str = Field(pattern=NAME, title="Name", description="Its curve's name.")
+    value: str = Field(min_length=1, title="Value", description="An expression over the episode's facts, such as "
+                       "1.0 if won else 0.0.")
+    weight: float = Field(1.0, title="Weight", description="What the value is multiplied by in the total.")
+    environments: tuple[str, ...] | None = Field(None, title="Applies to", description="Environment ids; elsewhere the "
+                                                 "term gives None. Empty applies everywhere.")
+
+
+class TrainSettings(Asked):
+    steps: int = Field(150, ge=1, le=1_000_000, title="Steps", description="Optimiser steps.")
+    group_size: int = Field(16, ge=2, le=1024, title="Group size", description="Episodes played on one task and compared "
+                            "with each other.")
+    episodes_per_step: int = Field(64, ge=2, le=65_536, title="Episodes per step", description="A multiple of the group "
+                                   "size.")
+    micro_batch: int | None = Field(None, ge=1, title="Micro-batch", description="Episodes in one forward pass on one "
+                                    "device; empty takes all of them.")
+    learning_rate: float = Field(1e-6, gt=0, le=1, title="Learning rate", description="Constant through the run.")
+    kl: float = Field(0.0, ge=0, title="KL weight", description="Pull towards the starting model; 0 keeps no reference "
+                      "model.")
+    iterations: int = Field(1, ge=1, le=64, title="Iterations", description="Optimiser passes over each batch of episodes.")
+    scale_rewards: Literal["group", "batch", "none"] = Field("group", title="Scale advantages", description="By the "
+                                                             "spread of the group, of the batch, or not at all.")
+    max_completion_tokens: int = Field(4096, ge=8, le=1_000_000, title="Token budget", description="For the whole "
+                                       "conversation after the prompt, tool results included.")
+    extra: dict[str, Any] = Field({}, title="More", description="Any other GRPOConfig field by its name.")
+
+    @model_validator(mode="after")
+    def groups_fill_a_step(self):
+        if self.episodes_per_step % self.group_size:
+            below = self.episodes_per_step // self.group_size * self.group_size
+            nearest = [n for n in (below, below + self.group_size) if n]
+            raise ValueError(f"episodes_per_step is {self.episodes_per_step}, which isn't a multiple of group_size "
+                             f"{self.group_size}; use {' or '.join(map(str, nearest))}")
+        if self.micro_batch and self.episodes_per_step % self.micro_batch:
+            raise ValueError(f"micro_batch {self.micro_batch} doesn't divide episodes_per_step {self.episodes_per_step}; "
+                             f"leave it empty or use a divisor such as {self.group_size}")
+        return self
+
+
+class GenerationSettings(Asked):
+    engine: Literal["transformers", "vllm-colocate", "vllm-server"] = Field(
+        "transformers", title="Engine", description="What generates: transformers runs anywhere, vLLM needs a GPU.")
+    server_url: str | None = Field(None, title="vLLM server", description="Its URL, for the engine vllm-server.")
+    thinking: bool = Field(False, title="Thinking", description="Let the model reason before it acts, where its template "
+                           "allows it.")
+    temperature: float = Field(1.0, gt=0, le=5, title="Temperature", description="1 samples from the model as it is.")
+    top_p: float = Field(1.0, gt=0, le=1, title="Top p", description="Keep only the most likely tokens that add up to p.")
+
+
+class WarmUp(Asked):
+    games: int = Field(1000, ge=1, le=1_000_000, title="Games", description="Episodes a scripted player plays to imitate.")
+    epochs: int = Field(1, ge=1, le=100, title="Epochs", description="Passes over those games.")
+    learning_rate: float = Field(1e-5, gt=0, le=1, title="Learning rate", description="Of the imitation, not of GRPO.")
+
+
+class Evaluation(Asked):
+    every: int = Field(50, ge=1, title="Every", description="Steps between two evaluations.")
+    tasks: int = Field(30, ge=1, le=100_000, title="Tasks", description="Held-out tasks, played once each.")
+    greedy: bool = Field(True, title="Greedy", description="Always the likeliest token, so that two evaluations compare.")
+
+
+class Resources(Asked):
+    executor: Literal["local"] = Field("local", title="Where", description="This machine.")
+    gpus: int = Field(0, ge=0, le=64, title="GPUs", description="0 trains on the CPU.")
+    processes: int = Field(1, ge=1, le=64, title="Processes", description="Data-parallel trainers; usually one per GPU.")
+
+
+class RunSpec(Asked):
+    name: str = Field("run", pattern=NAME, title="Name", description="Letters, digits, dash and underscore.")
+    model: str = Field(min_length=1, title="Model", description="A hub id, a local folder, or starter:NAME.")
+    environments: tuple[EnvironmentSpec, ...] = Field(min_length=1, title="Environments")
+    rewards: tuple[RewardTerm, ...] = Field((), title="Reward terms", description="Empty takes the environment's own.")
+    train: TrainSettings = TrainSettings()
+    generation: GenerationSettings = GenerationSettings()
+    warm_up: WarmUp | None = None
+    evaluate: Evaluation | None = None
+    resources: Resources = Resources()
+    seed: int = Field(0, ge=0, lt=2**31, title="Seed", description="Of sampling, task order and initial noise.")
+
+    @field_validator("environments")
+    @classmethod
+    def ids_differ(cls, environments):
+        ids = [environment.id for environment in environments]
+        if twice := sorted({i for i in ids if ids.count(i) > 1}):
+            raise ValueError(f"two environments are called {twice[0]}; give each its own id")
+        return environments
+
+    @field_validator("rewards")
+    @classmethod
+    def names_differ(cls, rewards):
+        names = [term.name for term in rewards]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"two reward terms are called {twice[0]}; give each its own name")
+        return rewards
+
+    @model_validator(mode="after")
+    def terms_apply_somewhere(self):
+        ids = {environment.id for environment in self.environments}
+        for term in self.rewards:
+            for environment in term.environments or ():
+                if environment not in ids:
+                    raise ValueError(f"reward term {term.name} applies to {environment}, but this run has only "
+                                     f"{', '.join(sorted(ids))}")
+        return self
+
+
+# --------------------------------------------------------------------------------------------------- what happened
+
+EpisodeStatus = Literal["won", "lost", "finished", "invalid", "truncated", "out_of_turns", "env_error", "env_lost",
+                        "cancelled"]
+UNSCORED = frozenset({"env_error", "env_lost", "cancelled"})
+"""Statuses that say nothing about the policy: every score, the total and the advantage are None."""
+
+RunStatus = Literal["queued", "preparing", "running", "stalled", "stopping", "stopped", "finished", "failed", "lost"]
+ENDED = frozenset({"stopped", "finished", "failed", "lost"})
+
+FactValue = bool | int | float | str | None
+
+
+class Fault(Kept):
+    where: Literal["environment", "reward", "trainer", "engine", "model"]
+    kind: str
+    """The exception's class, or a short name such as `unknown_tool`."""
+    message: str
+    traceback: str | None = None
+
+
+class Turn(Kept):
+    """One tool call with what led to it and what came of it; the last turn may be words only (`tool` None)."""
+
+    index: int
+    said: str = ""
+    """What the model wrote, tool call and reasoning taken out."""
+    thought: str = ""
+    tool: str | None = None
+    arguments: Any = None
+    """As sent: usually a dict, a str where the model's JSON didn't parse."""
+    result: str | None = None
+    """What the environment answered, whole. None: it was never asked, or never answered."""
+    shown: str | None = None
+    """What the model was shown, where that differs from `result`."""
+    reward: float | None = None
+    """The environment's own reward for this turn; None where it gave none."""
+    done: bool = False
+    facts: dict[str, FactValue] = {}
+    """After the turn."""
+    tokens: int | None = None
+    """That the model generated for this turn; None for a second call in one message."""
+    model_seconds: float | None = None
+    """Of the batch this turn was generated in."""
+    seconds: float | None = None
+    """At the environment."""
+    fault: Fault | None = None
+    cut: bool = False
+    """Executed at the environment, but cut from the transcript the model learns from by the token budget."""
+
+
+class Policy(Kept):
+    kind: Literal["model", "checkpoint", "human", "script", "import"] = "model"
+    name: str = ""
+
+
+class Episode(Kept):
+    id: str
+    """Unique in the run: `62-3-7` is step 62, group 3, sample 7; evaluations start with `eval-`."""
+    phase: Literal["train", "eval", "play"] = "train"
+    step: int
+    attempt: int = 1
+    """1, and one more for each time the run was resumed."""
+    group: int
+    sample: int
+    environment: str
+    task: Any = None
+    seed: int | None = None
+    fingerprint: str | None = None
+    """What the environment says identifies the task that was really played; None where it can't be told."""
+    policy: Policy = Policy()
+    status: EpisodeStatus
+    stop: str = ""
+    """Why it ended, in a few words."""
+    prompt: tuple[dict[str, Any], ...] = ()
+    """The messages the model was given first, the opening observation included."""
+    opening: str = ""
+    """The environment's first observation."""
+    start_facts: dict[str, FactValue] = {}
+    facts: dict[str, FactValue] = {}
+    """At the end: what reward terms are worked out from."""
+    scores: dict[str, float | None] = {}
+    """Raw value of each reward term before its weight; None where the term didn't apply or the episode is unscored."""
+    total: float | None = None
+    """Weighted sum of the scores that are not None; None when all are."""
+    advantage: float | None = None
+    """As the trainer used it; None where no trainer did."""
+    tokens: int | None = None
+    """Generated by the model over all turns."""
+    started: float = 0.0
+    """Unix time of the reset."""
+    seconds: float | None = None
+    fault: Fault | None = None
+    turns: tuple[Turn, ...] = ()
+
+
+class MetricPoint(Kept):
+    step: int
+    name: str
+    value: float | None
+    """None stands for NaN and for "nothing to measure"."""
+
+
+class Event(Kept):
+    at: float
+    kind: str
+    """Such as `phase`, `warning`, `fault`, `stop`."""
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+    step: int | None = None
+    fault: Fault | None = None
+
+
+class Result(Kept):
+    """How a run ended; written last, so a run without one is still going or was lost."""
+
+    status: Literal["finished", "stopped", "failed"]
+    reason: str = ""
+    step: int = 0
+    ended: float = 0.0
+    fault: Fault | None = None
