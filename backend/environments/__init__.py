@@ -91,6 +91,11 @@ class Source(Protocol):
         ...
 
 
+def first_message(prompt: str, opening: str | None) -> dict[str, str]:
+    """The user message an episode starts with: the prompt, a blank line, the opening observation."""
+    return {"role": "user", "content": f"{prompt}\n\n{opening}" if opening else prompt}
+
+
 EPISODE_FACTS = {
     "turns": "tool calls that reached the environment",
     "tool_failures": "tool calls that failed: unknown tool, wrong arguments, error at the environment",
