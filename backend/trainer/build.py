@@ -1,0 +1,109 @@
+"""RunSpec -> TRL arguments. The only place that knows TRL's names for settings."""
+
+import json
+from pathlib import Path
+
+from datasets import Dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl import GRPOConfig
+
+from backend.environments import Description, Source, first_message
+from backend.errors import ModelError, SpecError
+from backend.records import EnvironmentSpec, RunSpec
+
+STARTERS = Path(__file__).parent / "starters" / "weights"
+
+
+def model_folder(model: str) -> str:
+    """What `from_pretrained` takes for a spec's model: a starter's folder, a local folder or a hub id."""
+    if model.startswith("starter:"):
+        return str(STARTERS / model.removeprefix("starter:"))
+    return model
+
+
+def load_model(spec: RunSpec):
+    """(model, tokenizer) ready to train. Raises ModelError with the cause."""
+    where = model_folder(spec.model)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(where, padding_side="left", truncation_side="left")
+        model = AutoModelForCausalLM.from_pretrained(where, dtype="float32")
+    except Exception as cause:  # any of a dozen libraries' errors: the person needs the model's name and the reason
+        raise ModelError(f"model {spec.model} can't be loaded: {_first_line(cause)}. Check the name, or that the folder "
+                         "holds config.json, the weights and a tokenizer") from cause
+    return model, tokenizer
+
+
+def arguments(spec: RunSpec, output: Path, processes: int, max_turns: int, terms_weights: list[float]) -> GRPOConfig:
+    """GRPOConfig for `processes` data-parallel trainers.
+
+    One generation makes all episodes of a step: per-device batch x accumulation x processes = episodes_per_step.
+    Raises SpecError where TRL refuses a setting.
+    """
+    train, generation = spec.train, spec.generation
+    share, odd = divmod(train.episodes_per_step, processes)
+    if odd:
+        raise SpecError("train.episodes_per_step", f"{train.episodes_per_step} episodes can't be shared by {processes} "
+                        f"processes; use a multiple of {processes}")
+    batch = train.micro_batch or share
+    if share % batch:
+        raise SpecError("train.micro_batch", f"{batch} doesn't divide the {share} episodes of one process; use a divisor "
+                        f"of {share}")
+    on_cpu = spec.resources.gpus == 0
+    settings = dict(
+        output_dir=str(output), max_steps=train.steps, learning_rate=train.learning_rate, lr_scheduler_type="constant",
+        per_device_train_batch_size=batch, gradient_accumulation_steps=share // batch, num_generations=train.group_size,
+        num_iterations=train.iterations, beta=train.kl, scale_rewards=train.scale_rewards,
+        max_completion_length=train.max_completion_tokens, max_tool_calling_iterations=max_turns,
+        reward_weights=terms_weights, temperature=generation.temperature, top_p=generation.top_p,
+        chat_template_kwargs={"enable_thinking": generation.thinking}, seed=spec.seed, data_seed=spec.seed,
+        use_cpu=on_cpu, logging_steps=1, logging_first_step=True, report_to="none", save_strategy="no",
+        disable_tqdm=True, dataloader_pin_memory=not on_cpu,
+    )
+    if on_cpu:
+        settings |= dict(bf16=False, gradient_checkpointing=False)
+    if generation.engine != "transformers":
+        settings |= dict(use_vllm=True, vllm_mode=generation.engine.removeprefix("vllm-"))
+        if generation.server_url:
+            settings |= dict(vllm_server_base_url=generation.server_url)
+    if spec.evaluate:
+        settings |= dict(eval_strategy="steps", eval_steps=spec.evaluate.every, eval_on_start=True, num_generations_eval=1,
+                         per_device_eval_batch_size=min(spec.evaluate.tasks, share))
+    try:
+        return GRPOConfig(**{**settings, **train.extra})
+    except (ValueError, TypeError) as refused:
+        raise SpecError("train", f"TRL refuses these settings: {_first_line(refused)}") from refused
+
+
+def rows(environments: list[tuple[EnvironmentSpec, Description, Source]]) -> Dataset:
+    """One row per group to play: prompt, environment, task, seed, options (JSON).
+
+    Weights set each environment's share of the rows; an environment's tasks are repeated where its share is larger.
+    """
+    tasks = [source.tasks(asked.tasks, asked.options) for asked, _, source in environments]
+    whole = sum(len(listed) for listed in tasks)
+    weights = sum(asked.weight for asked, _, _ in environments)
+    made = []
+    for (asked, description, _), listed in zip(environments, tasks, strict=True):
+        share = max(1, round(whole * asked.weight / weights))
+        made += [_row(asked, description, listed[k % len(listed)]) for k in range(share)]
+    return Dataset.from_list(made)
+
+
+def held_out_rows(environments: list[tuple[EnvironmentSpec, Description, Source]], count: int) -> Dataset:
+    """`count` rows of tasks that training does not draw: the seeds that follow each environment's own."""
+    made = []
+    for place, (asked, description, source) in enumerate(environments):
+        share = count // len(environments) + (place < count % len(environments))
+        after = asked.tasks.model_copy(update={"first_seed": asked.tasks.first_seed + asked.tasks.count,
+                                               "count": max(1, share)})
+        made += [_row(asked, description, task) for task in source.tasks(after, asked.options)[:share]]
+    return Dataset.from_list(made)
+
+
+def _row(asked: EnvironmentSpec, description: Description, task) -> dict:
+    return {"prompt": [first_message(asked.prompt or description.prompt, None)], "environment": asked.id,
+            "task": task.key, "seed": task.seed, "options": json.dumps(task.options)}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

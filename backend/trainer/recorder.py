@@ -1,0 +1,236 @@
+"""TRL -> records. The only place that touches what TRL keeps to itself.
+
+`RecordedTrainer` plays and scores exactly as GRPOTrainer does. It adds four things around it: all resets of a batch run
+together before TRL asks for them, the calls of a turn run together (rollout.py), prompts carry the environments' exact
+tool schemas, and each generated batch is handed on as records once, whatever number of optimiser passes uses it.
+
+Written against TRL 1.16.0: `_generate_and_score_completions` runs once per generated batch, in training and evaluation;
+its `advantages` are this process's, in the order of its inputs; groups are consecutive over all processes.
+"""
+
+import asyncio
+import copy
+import json
+import math
+import time
+from collections.abc import Callable
+from itertools import groupby
+
+from accelerate.utils import gather_object
+from transformers import TrainerCallback
+from trl import GRPOTrainer
+
+from backend.environments import Task
+from backend.errors import EnvironmentFailed
+from backend.records import UNSCORED, Episode, Fault, Policy
+from backend.rewards import Terms
+from backend.trainer.rollout import Round, Rounds, Seat, Table, story
+
+
+class RecordedTrainer(GRPOTrainer):
+    """`tables` by environment id; `record` takes the episodes of one generated batch on the main process only;
+    `say` takes what the trainer is doing, in words."""
+
+    def __init__(self, *, tables: dict[str, Table], terms: Terms, policy: Policy, record: Callable[[list[Episode]], None],
+                 say: Callable[[str], None], greedy_evaluation: bool, attempt: int = 1, **of_trl):
+        self.tables, self.terms, self.policy, self.attempt = tables, terms, policy, attempt
+        self.record, self.say, self.greedy_evaluation = record, say, greedy_evaluation
+        self._next_group: dict[tuple[str, int], int] = {}
+        factories = {name: (lambda table=table: Seat(table)) for name, table in tables.items()}
+        super().__init__(environment_factory=factories, reward_funcs=reward_functions(terms), **of_trl)
+        self._env_tools = {name: [tool.schema() for tool in table.description.tools] for name, table in tables.items()}
+
+    # ------------------------------------------------------------------------------------------- one generated batch
+
+    def _generate_and_score_completions(self, inputs):
+        phase, step = ("train", self.state.global_step + 1) if self.model.training else ("eval", self.state.global_step)
+        self._seats = self._take_seats(inputs)
+        self.say(f"opening {len(self._seats)} episodes of step {step}")
+        self._await_all(seat.sit(task_of(row)) for seat, row in zip(self._seats, inputs, strict=True))
+        self.say(f"playing step {step}" if phase == "train" else f"evaluating after step {step}")
+        output = super()._generate_and_score_completions(inputs)
+        advantages = output["advantages"].tolist()
+        episodes = [self._episode(sample, advantages[sample]) for sample in range(len(inputs))]
+        self._hand_on(phase, step, gather_object(episodes))
+        if phase == "train":
+            self.say(f"learning from step {step}")
+        return output
+
+    def _take_seats(self, inputs) -> list[Seat]:
+        """The very seats TRL will take for these inputs: it fills each environment's pool from the front."""
+        taken: dict[str, int] = {}
+        seats = []
+        for row in inputs:
+            name = row["environment"]
+            pool = self._environment_pool[name]
+            place = taken.get(name, 0)
+            if place == len(pool):
+                pool.append(self.environment_factories[name]())
+            taken[name] = place + 1
+            seats.append(pool[place])
+        return seats
+
+    def _generate(self, prompts):
+        self._prompts, self._model_seconds, self._rounds = prompts, [], None
+        generated = super()._generate(prompts)
+        _, ids, masks, self._completions = generated[:4]
+        self._await_all(seat.leave() for seat in self._seats)
+        ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
+        self._tokens = [_runs_of_ones(mask) for mask in masks]
+        self._truncated = []
+        for sample, seat in enumerate(self._seats):
+            last = self._completions[sample][-1]
+            cut = last["role"] == "tool" or id(last) in self._played(sample)
+            truncated = cut or ids[sample][-1] not in ends
+            self._truncated.append(truncated)
+            seat.scores = {}
+            if seat.play.status(truncated) not in UNSCORED:
+                seat.scores = self.terms.score(self._facts(sample), seat.table.environment.id)
+        return generated
+
+    def _generate_single_turn(self, *args, **kwargs):
+        started = time.perf_counter()
+        if self.model.training or not self.greedy_evaluation:
+            made = super()._generate_single_turn(*args, **kwargs)
+        else:
+            with _greedy(self):
+                made = super()._generate_single_turn(*args, **kwargs)
+        self._model_seconds.append(time.perf_counter() - started)
+        return made
+
+    def _tool_call_loop(self, prompts, prompt_ids, completion_ids, completions, *rest):
+        self._rounds = Rounds(self._seats, completions, self.async_loop)
+        self._sync_tool_dicts = [{} for _ in completions]
+        self._async_tool_dicts = [self._rounds.tools(sample) for sample in range(len(completions))]
+        return super()._tool_call_loop(prompts, prompt_ids, completion_ids, completions, *rest)
+
+    # ------------------------------------------------------------------------------------------------- into records
+
+    def _played(self, sample: int) -> dict[int, Round]:
+        return self._rounds.played[sample] if self._rounds else {}
+
+    def _facts(self, sample: int) -> dict:
+        play = self._seats[sample].play
+        return {**play.facts, "truncated": self._truncated[sample], "completion_tokens": sum(self._tokens[sample])}
+
+    def _episode(self, sample: int, advantage: float) -> dict:
+        """One episode as plain values, without its place in the step, ready to travel between processes."""
+        seat, play = self._seats[sample], self._seats[sample].play
+        messages, truncated = self._completions[sample], self._truncated[sample]
+        turns = story(messages, self._played(sample), self._tokens[sample], self._model_seconds)
+        status = play.status(truncated)
+        unplayed = bool(turns) and turns[-1].fault is not None and turns[-1].fault.kind
+        if status in ("finished", "lost") and not play.done:
+            status = {"no_turns_left": "out_of_turns", "unparsed_call": "invalid"}.get(unplayed, status)
+        unscored = status in UNSCORED
+        scores = {name: None if unscored else seat.scores.get(name) for name in self.terms.names}
+        total = self.terms.total(scores)
+        return dict(
+            environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
+            policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
+            opening=play.opening or "", start_facts=play.start_facts, facts=self._facts(sample), scores=scores, total=total,
+            advantage=None if total is None else advantage, tokens=sum(self._tokens[sample]), started=play.started,
+            seconds=play.seconds, fault=play.fault.model_dump() if play.fault else None,
+            turns=[turn.model_dump() for turn in turns],
+        )
+
+    def _hand_on(self, phase: str, step: int, everyone: list[dict]) -> None:
+        size = self.num_generations if phase == "train" else self.num_generations_eval
+        first = self._next_group.get((phase, step), 0)
+        self._next_group = {(phase, step): first + len(everyone) // size}
+        episodes = []
+        for place, told in enumerate(everyone):
+            group, sample = first + place // size, place % size
+            name = f"{step}-{group}-{sample}" if phase == "train" else f"eval-{step}-{group}-{sample}"
+            name += f"-r{self.attempt}" if self.attempt > 1 else ""
+            episodes.append(Episode(id=name, phase=phase, step=step, attempt=self.attempt, group=group, sample=sample, **told))
+        if self.accelerator.is_main_process:
+            self.record(episodes)
+        if all(episode.status == "env_error" for episode in episodes):
+            fault: Fault | None = episodes[0].fault
+            raise EnvironmentFailed(f"none of the {len(episodes)} episodes of step {step} could be played: "
+                                    f"{fault.message if fault else 'the environment gave no reason'}")
+
+    def _await_all(self, coroutines) -> None:
+        async def together():
+            await asyncio.gather(*coroutines)
+
+        asyncio.run_coroutine_threadsafe(together(), self.async_loop).result()
+
+
+def task_of(row: dict) -> Task:
+    """The dataset row's columns, as build.rows wrote them, back into a task."""
+    return Task(row["task"], row["seed"], json.loads(row["options"]))
+
+
+def reward_functions(terms: Terms) -> list[Callable]:
+    """One function per term, named as the term, so that TRL's own curves carry the same names."""
+
+    def function(name: str) -> Callable:
+        def read(environments, **_):
+            return [seat.scores.get(name) for seat in environments]
+
+        read.__name__ = name
+        return read
+
+    return [function(name) for name in terms.names]
+
+
+class Reporter(TrainerCallback):
+    """Metrics as TRL logs them, and the stop after a step."""
+
+    def __init__(self, write: Callable[[int, dict[str, float | None]], None], stop_asked: Callable[[], bool]):
+        self.write, self.stop_asked = write, stop_asked
+
+    def on_log(self, args, state, control, logs=None, **_):
+        if state.is_world_process_zero:
+            numbers = {name: value for name, value in (logs or {}).items() if value is None or isinstance(value, int | float)}
+            self.write(state.global_step, {name: _finite(value) for name, value in numbers.items()})
+
+    def on_step_end(self, args, state, control, **_):
+        if self.stop_asked():
+            control.should_training_stop = True
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _runs_of_ones(mask: list[int]) -> list[int]:
+    """Lengths of the runs of 1: tokens of each assistant message, since tool results (0) lie between."""
+    return [len(list(run)) for value, run in groupby(mask) if value]
+
+
+def _why(status: str, play, turns) -> str:
+    if play.fault:
+        return f"{play.fault.where}: {play.fault.message}"
+    if status == "truncated":
+        return "the token budget ran out"
+    if status == "out_of_turns":
+        return "no turns left"
+    if play.done:
+        return "the environment ended it"
+    if status == "invalid":
+        return "the last call could not be parsed"
+    return "the model made no further call"
+
+
+class _greedy:
+    """Within it the trainer generates the likeliest token."""
+
+    def __init__(self, trainer: GRPOTrainer):
+        self.trainer = trainer
+
+    def __enter__(self):
+        if self.trainer.use_vllm:
+            self.kept, self.trainer.vllm_generation.temperature = self.trainer.vllm_generation.temperature, 0.0
+        else:
+            self.kept = self.trainer.generation_config
+            self.trainer.generation_config = copy.deepcopy(self.kept)
+            self.trainer.generation_config.update(do_sample=False, temperature=1.0, top_p=1.0)
+
+    def __exit__(self, *_):
+        if self.trainer.use_vllm:
+            self.trainer.vllm_generation.temperature = self.kept
+        else:
+            self.trainer.generation_config = self.kept

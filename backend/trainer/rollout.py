@@ -1,0 +1,180 @@
+"""Between TRL's tool loop and the environments: who sits where, and the calls of a whole turn at once.
+
+TRL plays a batch of completions and awaits each completion's tool calls before it starts the next one's. `Rounds` starts
+the calls of all completions when the first is asked for, so a turn takes as long as its slowest call; the calls of one
+completion still run in order.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from backend.environments import Description, Source, Task
+from backend.environments.playthrough import Playthrough
+from backend.records import EnvironmentSpec, Fault, Turn
+
+
+@dataclass(frozen=True)
+class Table:
+    """An environment of the run with all that an episode of it needs."""
+
+    environment: EnvironmentSpec
+    description: Description
+    source: Source
+
+    @property
+    def max_turns(self) -> int:
+        return self.environment.max_turns or self.description.max_turns
+
+
+class Seat:
+    """A place in the batch. TRL keeps and reuses it, so an episode begins at `sit`, not at construction."""
+
+    def __init__(self, table: Table):
+        self.table = table
+        self.task: Task | None = None
+        self.play: Playthrough | None = None
+        self.opening: str | None = None
+        self.scores: dict[str, float | None] = {}
+
+    async def sit(self, task: Task) -> None:
+        """Open a fresh session for one episode of `task`; a failure is kept in the playthrough."""
+        await self.leave()
+        self.task, self.scores = task, {}
+        self.play = Playthrough(self.table.source, self.table.environment)
+        self.opening = await self.play.begin(task)
+
+    async def leave(self) -> None:
+        if self.play:
+            await self.play.end()
+
+    def reset(self, **row: Any) -> str | None:
+        """TRL's reset: the session is open already; what it returns is appended to the prompt."""
+        return f"\n\n{self.opening}" if self.opening else None
+
+    async def act(self) -> str:
+        """Stands for the tools, which differ by environment; `Rounds.tools` and the recorder's schemas replace it."""
+        raise NotImplementedError
+
+
+@dataclass
+class Round:
+    """The calls of one assistant message, under way or answered."""
+
+    calls: list[tuple[str, Any]]
+    answers: Any
+    """concurrent.futures.Future of a list of (text for the model, turns it made), in the order of `calls`."""
+    unasked: list[int]
+
+    def place_of(self, name: str, arguments: Any) -> int:
+        place = next((k for k in self.unasked if self.calls[k] == (name, arguments)), self.unasked[0])
+        self.unasked.remove(place)
+        return place
+
+    def turns(self) -> list[Turn]:
+        return [turn for _, turns in self.answers.result() for turn in turns]
+
+
+class Rounds:
+    """All rounds of one batch. `completions` is TRL's own list, which it extends turn by turn."""
+
+    def __init__(self, seats: list[Seat], completions: list[list[dict]], loop: asyncio.AbstractEventLoop):
+        self.seats, self.completions, self.loop = seats, completions, loop
+        self.played: list[dict[int, Round]] = [{} for _ in seats]
+        """For each seat, the round of each assistant message by the message's identity."""
+
+    def tools(self, sample: int) -> "SeatTools":
+        return SeatTools(self, sample)
+
+    def answer(self, sample: int, name: str, arguments: dict[str, Any]):
+        """An awaitable of the text for the model."""
+        self._start_all()
+        this = self.played[sample][id(self.completions[sample][-1])]
+        place = this.place_of(name, arguments)
+
+        async def wait() -> str:
+            return (await asyncio.wrap_future(this.answers))[place][0]
+
+        return wait()
+
+    def _start_all(self) -> None:
+        for seat, messages, played in zip(self.seats, self.completions, self.played, strict=True):
+            calls = messages[-1].get("tool_calls") if messages[-1]["role"] == "assistant" else None
+            if not calls or id(messages[-1]) in played:
+                continue
+            asked = [(call["function"]["name"], call["function"]["arguments"]) for call in calls]
+            answers = asyncio.run_coroutine_threadsafe(_in_order(seat.play, asked), self.loop)
+            played[id(messages[-1])] = Round(asked, answers, list(range(len(asked))))
+
+
+class SeatTools(dict):
+    """Looks like TRL's table of async tools, but knows every name: an unknown tool is refused, and recorded, by the
+    playthrough. An awaiting first message is the last message of its seat when TRL asks, so no name is needed before."""
+
+    def __init__(self, rounds: Rounds, sample: int):
+        super().__init__()
+        self.rounds, self.sample = rounds, sample
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __getitem__(self, name: str):
+        return lambda **arguments: self.rounds.answer(self.sample, name, arguments)
+
+
+async def _in_order(play: Playthrough, calls: list[tuple[str, Any]]) -> list[tuple[str, list[Turn]]]:
+    answers = []
+    for name, arguments in calls:
+        before = len(play.turns)
+        text = await play.call(name, arguments)
+        answers.append((text, list(play.turns[before:])))
+    return answers
+
+
+def story(messages: list[dict], played: dict[int, Round], tokens: list[int], seconds: list[float]) -> tuple[Turn, ...]:
+    """The turns of one episode, from the transcript TRL kept and the rounds that were really played.
+
+    `messages` is TRL's completion; `tokens` and `seconds` are per assistant message. A round whose results TRL took out
+    of the transcript again, because they would not fit the token budget, is marked `cut`. A message whose calls were
+    never played (no turns left) gives turns without a result.
+    """
+    told: list[Turn] = []
+    spoken = -1
+    for place, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        spoken += 1
+        said = _text(message.get("content"))
+        thought = _text(message.get("reasoning_content") or message.get("thinking"))
+        cost = tokens[spoken] if spoken < len(tokens) else None
+        took = seconds[spoken] if spoken < len(seconds) else None
+        this = played.get(id(message))
+        if this:
+            answered = place + 1 < len(messages) and messages[place + 1]["role"] == "tool"
+            made = [turn.model_copy(update={"cut": not answered}) for turn in this.turns()]
+        elif message.get("tool_calls"):
+            refused = Fault(where="model", kind="no_turns_left", message="The call came after the last allowed turn and "
+                            "was not played.")
+            made = [Turn(index=0, tool=call["function"]["name"], arguments=call["function"]["arguments"], fault=refused)
+                    for call in message["tool_calls"]]
+        elif said or thought:
+            unparsed = Fault(where="model", kind="unparsed_call", message="This looks like a tool call, but it could not "
+                             "be parsed, so it was not played.")
+            made = [Turn(index=0, fault=unparsed if _looks_like_a_call(said) else None)]
+        else:
+            made = []
+        for n, turn in enumerate(made):
+            first = {"said": said, "thought": thought, "tokens": cost, "model_seconds": took} if n == 0 else {}
+            told.append(turn.model_copy(update={"index": len(told), **first}))
+    return tuple(told)
+
+
+def _looks_like_a_call(said: str) -> bool:
+    """Whether words hold the start of a tool call in one of the common forms."""
+    return any(sign in said for sign in ("<tool_call", "<|tool_call", "<function=", "[TOOL_CALLS]", '"arguments"'))
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
+    return content or ""

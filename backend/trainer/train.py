@@ -1,0 +1,74 @@
+"""One run from its spec to its result."""
+
+import contextlib
+import time
+from collections.abc import Callable
+
+from accelerate import PartialState
+from accelerate.utils import broadcast_object_list
+
+from backend.environments.catalog import entry
+from backend.environments.serving import serve
+from backend.environments.sources import source
+from backend.records import Event, Policy, Result, RunSpec
+from backend.rewards import Terms
+from backend.store import Run, RunWriter
+from backend.trainer import build
+from backend.trainer.recorder import RecordedTrainer, Reporter
+from backend.trainer.rollout import Table
+
+SPARE_SESSIONS = 1.25
+"""Sessions served for each episode played at once: a server frees a closed session a moment later."""
+
+
+def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Result:
+    """Runs in every process; `writer` is None in all but the first."""
+    spec = run.spec()
+    say = writer.phase if writer else lambda text: None
+    state = PartialState(cpu=spec.resources.gpus == 0)
+    with contextlib.ExitStack() as open_things:
+        say("starting the environments")
+        tables = seat_tables(spec, open_things, state)
+        terms = Terms(spec.rewards)
+        settings = build.arguments(spec, run.path / "checkpoints", state.num_processes,
+                                   max(table.max_turns for table in tables.values()), [term.weight for term in spec.rewards])
+        say(f"loading {spec.model}")
+        model, tokenizer = build.load_model(spec)
+        if spec.warm_up:
+            from backend.trainer.warm_up import warm_up
+
+            warm_up(model, tokenizer, spec, tables, say)
+        listed = [(table.environment, table.description, table.source) for table in tables.values()]
+        trainer = RecordedTrainer(
+            model=model, processing_class=tokenizer, args=settings, train_dataset=build.rows(listed),
+            eval_dataset=build.held_out_rows(listed, spec.evaluate.tasks) if spec.evaluate else None,
+            callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, stop)],
+            tables=tables, terms=terms, policy=Policy(kind="model", name=spec.model),
+            record=writer.record if writer else lambda episodes: None, say=say,
+            greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
+        )
+        if writer:
+            writer.event(Event(at=time.time(), kind="start", text=f"training {spec.model} on {', '.join(tables)}"))
+        trainer.train()
+        say("saving the model")
+        trainer.save_model(str(run.path / "checkpoints" / "final"))
+        if trainer.state.global_step < spec.train.steps:
+            return Result(status="stopped", reason="asked to stop", step=trainer.state.global_step)
+        return Result(status="finished", reason=f"all {spec.train.steps} steps done", step=trainer.state.global_step)
+
+
+def seat_tables(spec: RunSpec, open_things: contextlib.ExitStack, state: PartialState) -> dict[str, Table]:
+    """Starts a server for each environment on the main process and tells the others where it listens."""
+    sessions = int(spec.train.episodes_per_step * SPARE_SESSIONS) + 2
+    urls: list[str | None] = [None] * len(spec.environments)
+    failed: Exception | None = None
+    if state.is_main_process:
+        try:
+            urls = [open_things.enter_context(serve(asked.use, sessions)).url for asked in spec.environments]
+        except Exception as error:  # the other processes wait for the addresses, so they are told of a failure too
+            failed = error
+    told = broadcast_object_list([urls, failed]) if state.num_processes > 1 else [urls, failed]
+    if told[1]:
+        raise told[1]
+    return {asked.id: Table(asked, entry(asked.use).description, source(asked, url))
+            for asked, url in zip(spec.environments, told[0], strict=True)}
