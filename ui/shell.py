@@ -1,0 +1,142 @@
+"""The frame around every page: header, theme choice, our files under /o/, and the parts pages share.
+
+Gradio draws a page only after its script has run, and rewrites the css it is given. So the header, the stylesheets and the
+scripts are put into the served HTML itself: the frame stands before Gradio starts, in the right theme, without a flash.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+LOGO = ('<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="1.5" y="1.5" width="9.5" height="9.5" rx="2.4" fill="var(--o-accent)"/>'
+        '<rect x="13" y="1.5" width="9.5" height="9.5" rx="2.4" fill="var(--o-tile-y)"/>'
+        '<rect x="1.5" y="13" width="9.5" height="9.5" rx="2.4" fill="var(--o-tile-x)"/>'
+        '<rect x="13.9" y="13.9" width="7.7" height="7.7" rx="1.8" fill="none" stroke="var(--o-accent)" stroke-width="1.8"/></svg>')
+SUN_AND_MOON = ('<svg viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" aria-hidden="true">'
+                '<circle cx="10" cy="10" r="6.5"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13z" fill="currentColor"/></svg>')
+NAV = (("/", "Runs"), ("/launch", "Launch"))
+
+
+def header(path: str, note: str = "") -> str:
+    links = "".join(f'<a href="{to}"{" aria-current=page" if to == path else ""}>{name}</a>' for to, name in NAV)
+    said = f'<span class="o-note">{escape(note)}</span>' if note else ""
+    return (f'<header class="o-header"><div><a class="o-brand" href="/" aria-label="Ortam">{LOGO}<span>Ortam</span></a>'
+            f'<nav class="o-nav" aria-label="Pages">{links}</nav>{said}'
+            f'<button class="o-icon" id="o-theme" type="button" aria-label="Light or dark" title="Light or dark">'
+            f'{SUN_AND_MOON}</button></div></header>')
+
+
+def html(value: str = "", **kwargs):
+    """A gr.HTML without Gradio's box, padding and prose styles. `value` is markup: escape what goes into it."""
+    import gradio as gr
+
+    classes = ["o-plain", *kwargs.pop("elem_classes", [])]
+    return gr.HTML(value, apply_default_css=False, padding=False, container=False, elem_classes=classes,
+                   js_on_load=kwargs.pop("js_on_load", None), **kwargs)
+
+
+def on_load(fn, inputs=None, outputs=None, **kwargs):
+    """Calls `fn` when the page being built is opened; a parameter annotated gr.Request has its `query_params`."""
+    from gradio.context import get_blocks_context
+
+    return get_blocks_context().load(fn, inputs, outputs, api_visibility="private", show_progress="hidden",
+                                     **kwargs)
+
+
+def problem(title: str, remedy: str = "", kind: str = "error") -> str:
+    """One sentence in a box; kind is error, warning or hint."""
+    sign = {"error": "!", "warning": "!", "hint": "i"}[kind]
+    role = ' role="alert"' if kind == "error" else ""
+    more = f'<span class="o-muted">{escape(remedy)}</span>' if remedy else ""
+    return f'<div class="o-problem o-{kind}"{role}><i aria-hidden="true">{sign}</i><span>{escape(title)}</span>{more}</div>'
+
+
+def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) -> str:
+    """`button` is (label, address)."""
+    link = f'<a class="o-button o-primary" href="{escape(button[1])}">{escape(button[0])}</a>' if button else ""
+    return f'<div class="o-empty"><b>{escape(title)}</b><p>{escape(what_to_do)}</p>{link}</div>'
+
+
+def skeleton(lines: int = 4, tall: bool = False) -> str:
+    bars = '<i class="o-tall"></i>' * tall + "".join(f'<i style="width:{92 - 13 * (n % 4)}%"></i>' for n in range(lines))
+    return f'<div class="o-skeleton" role="status" aria-label="Loading">{bars}</div>'
+
+
+CHIPS = {
+    "won": "W", "lost": "L", "finished": "✓", "invalid": "!", "truncated": "T", "out_of_turns": "O", "env_error": "E",
+    "env_lost": "E", "cancelled": "C", "queued": "Q", "preparing": "P", "running": "R", "stalled": "S", "stopping": "S",
+    "stopped": "S", "failed": "F",
+}
+
+
+def chip(status: str, run: bool = False) -> str:
+    """A status as letter and word. A run that is `lost` is an error; an episode that is lost is only a game."""
+    css = "gone" if run and status == "lost" else status
+    words = status.replace("env_", "environment ").replace("_", " ")
+    return f'<span class="o-chip o-{escape(css)}"><i aria-hidden="true">{CHIPS.get(status, "?")}</i>{escape(words)}</span>'
+
+
+# ------------------------------------------------------------------------------------------------------ served files
+
+
+class Files:
+    """The stylesheets and scripts served under /o/, by name; nothing else of the disk can be asked for."""
+
+    def __init__(self, css: Sequence[Path], js: Sequence[Path], others: Iterable[Path] = ()):
+        self.css, self.js = tuple(css), tuple(js)
+        self.paths = {path.name: path for path in (*css, *js, *others)}
+
+    def tags(self) -> str:
+        """For <head>. The name carries a hash of the content, so that browsers may keep a file for ever."""
+        def address(path: Path) -> str:
+            return f"/o/{path.name}?v={hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
+
+        styles = "".join(f'<link rel="stylesheet" href="{address(path)}">' for path in self.css)
+        scripts = "".join(f'<script defer src="{address(path)}"></script>' for path in self.js)
+        first = f"<script>{(HERE / 'first.js').read_text()}</script>"
+        return f'<link rel="icon" href="/o/icon.svg">{first}{styles}{scripts}'
+
+
+class Frame:
+    """ASGI middleware that puts the frame into every HTML page Gradio serves."""
+
+    def __init__(self, app, tags: str, note: str = ""):
+        self.app, self.tags, self.note = app, tags, note
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http" or scope["method"] != "GET":
+            return await self.app(scope, receive, send)
+        start, body = None, b""
+
+        async def framed(message):
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                is_page = any(k == b"content-type" and v.startswith(b"text/html") for k, v in message["headers"])
+                if not is_page:
+                    return await send(message)
+                start = message
+                return None
+            if start is None:
+                return await send(message)
+            body += message.get("body", b"")
+            if message.get("more_body"):
+                return None
+            page = self.dress(body, scope["path"])
+            headers = [(k, v) for k, v in start["headers"] if k not in (b"content-length", b"cache-control")]
+            headers += [(b"content-length", str(len(page)).encode()), (b"cache-control", b"no-store"),
+                        (b"x-content-type-options", b"nosniff")]
+            await send({**start, "headers": headers})
+            return await send({"type": "http.response.body", "body": page})
+
+        return await self.app(scope, receive, framed)
+
+    def dress(self, page: bytes, path: str) -> bytes:
+        page = page.replace(b"</head>", self.tags.encode() + b"</head>", 1)
+        body = page.find(b"<body")
+        after = page.find(b">", body) + 1
+        if body < 0:
+            return page
+        return page[:after] + header(path, self.note).encode() + page[after:]
