@@ -40,9 +40,9 @@ def html(value: str = "", **kwargs):
 
 def on_load(fn, inputs=None, outputs=None, **kwargs):
     """Calls `fn` when the page being built is opened; a parameter annotated gr.Request has its `query_params`."""
-    from gradio.context import get_blocks_context
+    from gradio.context import Context
 
-    return get_blocks_context().load(fn, inputs, outputs, api_visibility="private", show_progress="hidden",
+    return Context.root_block.load(fn, inputs, outputs, api_visibility="private", show_progress="hidden",
                                      **kwargs)
 
 
