@@ -1,0 +1,124 @@
+"""Run folders and their SQLite files; the only room that knows the names of files and tables.
+
+    runs/<id>/spec.yaml      what was asked              written once
+    runs/<id>/run.db         what happened               one writer: the trainer
+    runs/<id>/trainer.lock   held while a trainer lives
+    runs/<id>/stop           there when a stop was asked for
+    runs/<id>/trainer.log    what it printed
+    runs/<id>/result.json    how it ended                written last
+    runs/studio.db           the queue
+"""
+
+import re
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from backend.errors import RunNotFound
+from backend.records import RunSpec, RunStatus
+from backend.store.queue import Place, Queue
+from backend.store.reading import CurvePoint, EpisodeRow
+from backend.store.run import Progress, Run, alive, birth
+from backend.store.spec_file import refuse_secrets, to_yaml
+from backend.store.writing import RunWriter, hold, write_whole
+
+__all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "Run", "RunSummary", "RunWriter", "Store", "alive",
+           "birth", "hold", "to_yaml", "write_whole"]
+
+
+class RunSummary(NamedTuple):
+    id: str
+    name: str
+    model: str
+    environments: tuple[str, ...]
+    status: RunStatus
+    step: int
+    steps: int
+    episodes: int
+    reward: float | None
+    """Mean total of the last step; None before one was scored."""
+    started: float | None
+    seconds: float | None
+    demo: bool
+
+
+class Store:
+    """A directory of runs."""
+
+    def __init__(self, folder: Path | str):
+        self.folder = Path(folder)
+        self.queue = Queue(self.folder)
+        self._asked: dict[str, tuple[int, RunSpec]] = {}
+
+    def create(self, spec: RunSpec) -> Run:
+        """A new folder with the spec in it. Raises SpecError where the spec holds what looks like a secret."""
+        refuse_secrets(spec)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        first = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
+        for number in range(1, 10_000):
+            path = self.folder / (first if number == 1 else f"{first}-{number}")
+            try:
+                path.mkdir()
+            except FileExistsError:
+                continue
+            write_whole(path / "spec.yaml", to_yaml(spec))
+            return Run(path)
+        raise FileExistsError(first)
+
+    def runs(self, search: str = "") -> list[RunSummary]:
+        """Newest first, recorded demos last; `search` looks at id, model, environments and status."""
+        words = search.lower().split()
+        found = []
+        for run in self._all():
+            try:
+                summary = self.summary(run)
+            except Exception as error:  # one broken folder must not hide the others
+                print(f"{run.id} can't be read: {error}", flush=True)
+                continue
+            text = " ".join((summary.id, summary.model, *summary.environments, summary.status)).lower()
+            if all(word in text for word in words):
+                found.append(summary)
+        return found
+
+    def run(self, ref: str) -> Run:
+        """By id, unique prefix of an id or of a name, or `latest`. Raises RunNotFound."""
+        runs = list(self._all())
+        if not runs:
+            raise RunNotFound(f"{self.folder} holds no runs yet; start one with: python -m backend launch quickstart")
+        if ref == "latest":
+            return runs[0]
+        for run in runs:
+            if run.id == ref:
+                return run
+        found = [run for run in runs if ref and (run.id.startswith(ref) or _named(run.id).startswith(ref))]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise RunNotFound(f"{ref!r} could be any of {', '.join(run.id for run in found[:5])}; write more of the id")
+        raise RunNotFound(f"no run in {self.folder} is called {ref!r}; list them with: python -m backend runs")
+
+    def summary(self, run: Run) -> RunSummary:
+        spec = self._spec(run)
+        progress = run.progress()
+        rows = run._reading.rows("SELECT (SELECT count(*) FROM episodes), (SELECT mean FROM curves WHERE name = 'total' AND "
+                                 "environment = '' ORDER BY step DESC LIMIT 1)")
+        episodes, reward = rows[0] if rows else (0, None)
+        return RunSummary(run.id, spec.name, spec.model, tuple(e.id for e in spec.environments), run.status(), progress.step,
+                          progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo)
+
+    def _spec(self, run: Run) -> RunSpec:
+        changed = (run.path / "spec.yaml").stat().st_mtime_ns
+        kept = self._asked.get(run.id)
+        if kept is None or kept[0] != changed:
+            kept = self._asked[run.id] = (changed, run.spec)
+        return kept[1]
+
+    def _all(self) -> list[Run]:
+        if not self.folder.is_dir():
+            return []
+        runs = [Run(path) for path in self.folder.iterdir() if (path / "spec.yaml").is_file()]
+        return sorted(runs, key=lambda run: (not run.demo, run.id), reverse=True)
+
+
+def _named(id: str) -> str:
+    return re.sub(r"^\d{8}-\d{6}-", "", id)

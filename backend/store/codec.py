@@ -1,0 +1,63 @@
+"""Text and values on their way into SQLite and back, with nothing lost.
+
+SQLite cuts text at NUL and refuses lone surrogates; both are escaped as ESCAPE + four hex digits, and so is ESCAPE itself.
+Very long text is kept once, compressed, in the table `texts`; the cell holds ESCAPE + "=" + its digest.
+"""
+
+import hashlib
+import json
+import math
+import re
+import zlib
+from typing import Any
+
+ESCAPE = "\ue0ff"
+LONG = 16_384
+"""Characters from which a text is kept apart."""
+
+_UNSAFE = re.compile(f"[\x00\ud800-\udfff{ESCAPE}]")
+_ESCAPED = re.compile(f"{ESCAPE}([0-9a-f]{{4}})")
+
+
+def escape(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSAFE.sub(lambda match: f"{ESCAPE}{ord(match[0]):04x}", text)
+
+
+def unescape(text: str) -> str:
+    if ESCAPE not in text:
+        return text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def to_json(value: Any) -> str | None:
+    """ASCII JSON, so that surrogates, NUL and integers of any size survive; None becomes NULL."""
+    return None if value is None else json.dumps(value, ensure_ascii=True, default=str)
+
+
+def from_json(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def facts_to_json(facts: dict[str, Any]) -> str:
+    """JSON that SQLite can look into as well: NaN becomes null and an infinity 9e999."""
+    return "{" + ", ".join(f"{json.dumps(name)}: {_fact(value)}" for name, value in facts.items()) + "}"
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null" if math.isnan(value) else "9e999" if value > 0 else "-9e999"
+    return json.dumps(value, default=str)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def pack(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+
+
+def unpack(body: bytes) -> str:
+    return zlib.decompress(body).decode("utf-8", "surrogatepass")

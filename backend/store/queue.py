@@ -1,0 +1,75 @@
+"""studio.db: which runs wait, which are being trained, and by which process. Rows are claimed by compare-and-set."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
+
+_COLUMNS = ", ".join(STUDIO["queue"])
+
+
+class Place(NamedTuple):
+    """A run's row in the queue."""
+
+    run: str
+    state: str
+    """waiting, claimed, running or ended."""
+    asked: float
+    worker: str | None
+    pid: int | None
+    born: str | None
+    """When the process started, as the system counts it: tells a reused pid from ours."""
+    started: float | None
+    ended: float | None
+    code: int | None
+    """Exit status; negative for a signal, None when nobody saw it end."""
+    reason: str | None
+
+
+class Queue:
+    def __init__(self, folder: Path):
+        self.path = folder / "studio.db"
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        fresh = not self.path.exists()
+        connection, _ = open_for_writing(self.path)
+        try:
+            if fresh or not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'queue'").fetchone():
+                make_tables(connection, STUDIO, STUDIO_KEYS)
+            yield connection
+        finally:
+            connection.close()
+
+    def add(self, run: str) -> None:
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO queue (run, state, asked) VALUES (?, 'waiting', ?)", (run, time.time()))
+
+    def places(self, *states: str) -> list[Place]:
+        """Oldest first; all of them where no state is named."""
+        if not self.path.exists():
+            return []
+        condition = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
+        try:
+            with reading(self.path) as connection:
+                return [Place(*row) for row in connection.execute(
+                    f"SELECT {_COLUMNS} FROM queue {condition} ORDER BY asked, run", states)]
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return []
+            raise
+
+    def place(self, run: str) -> Place | None:
+        return next((place for place in self.places() if place.run == run), None)
+
+    def move(self, run: str, state: str, to: str, **values) -> bool:
+        """Change a row only if it is still in `state`; False when somebody else was first."""
+        sets = "".join(f", {name} = ?" for name in values)
+        with self._writing() as connection:
+            cursor = connection.execute(f"UPDATE queue SET state = ?{sets} WHERE run = ? AND state = ?",
+                                        (to, *values.values(), run, state))
+            return cursor.rowcount == 1

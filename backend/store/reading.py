@@ -1,0 +1,223 @@
+"""What a run's file answers: episodes, one episode, metrics, curves, events. Each question is one short transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backend.errors import EpisodeNotFound, SpecError
+from backend.records import Episode, EpisodeStatus, Event, MetricPoint
+from backend.store import codec
+from backend.store.tables import reading
+from backend.store.where import COLUMNS, to_sql
+
+SORTABLE = ("step", "total", "advantage", "status", "turns", "tokens", "seconds", "environment", "group", "sample", "id", "seq",
+            "started")
+_ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, advantage, turns, "
+        "tokens, started, seconds, fault, facts, scores")
+
+
+class EpisodeRow(NamedTuple):
+    seq: int
+    """Grows with every write: `after=seq` asks for what is new."""
+    id: str
+    phase: str
+    step: int
+    attempt: int
+    group: int
+    sample: int
+    environment: str
+    task: Any
+    seed: int | None
+    policy: str
+    status: EpisodeStatus
+    stop: str
+    total: float | None
+    advantage: float | None
+    turns: int
+    """How many."""
+    tokens: int | None
+    started: float
+    seconds: float | None
+    fault: str | None
+    """Kind and message in one line."""
+    facts: dict[str, Any]
+    scores: dict[str, float | None]
+
+
+class CurvePoint(NamedTuple):
+    step: int
+    name: str
+    """`total` or a reward term."""
+    mean: float | None
+    """None where nothing was scored: a gap, not 0."""
+    low: float | None
+    """10 % quantile."""
+    high: float | None
+    """90 % quantile."""
+    scored: int
+    all: int
+    environment: str | None
+    """None: all environments together."""
+
+
+class Reading:
+    """Questions to one run.db; a file that doesn't exist yet answers "nothing"."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        if not self.path.exists():
+            return []
+        try:
+            with reading(self.path) as connection:
+                return connection.execute(sql, parameters).fetchall()
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return []
+            raise
+
+    # ------------------------------------------------------------------------------------------------------ episodes
+
+    def episodes(self, terms: Sequence[str], where: str | None, sort: str, limit: int | None, offset: int, after: int | None,
+                 filters: dict[str, Any]) -> list[EpisodeRow]:
+        condition, parameters = self._condition(terms, where, after, filters)
+        sql = f"SELECT {_ROW} FROM episodes WHERE {condition} ORDER BY {_order(sort, terms)} LIMIT ? OFFSET ?"
+        return [_episode_row(row) for row in self.rows(sql, [*parameters, -1 if limit is None else limit, offset])]
+
+    def count(self, terms: Sequence[str], where: str | None, after: int | None, filters: dict[str, Any]) -> int:
+        condition, parameters = self._condition(terms, where, after, filters)
+        rows = self.rows(f"SELECT count(*) FROM episodes WHERE {condition}", parameters)
+        return rows[0][0] if rows else 0
+
+    def neighbours(self, id: str, terms: Sequence[str], where: str | None, sort: str,
+                   filters: dict[str, Any]) -> tuple[str | None, str | None]:
+        condition, parameters = self._condition(terms, where, None, filters)
+        order = _order(sort, terms)
+        rows = self.rows(
+            f"SELECT previous, next FROM (SELECT id, lag(id) OVER w AS previous, lead(id) OVER w AS next FROM episodes "
+            f"WHERE {condition} WINDOW w AS (ORDER BY {order})) WHERE id = ?", [*parameters, codec.escape(id)])
+        if not rows:
+            return None, None
+        return tuple(None if cell is None else codec.unescape(cell) for cell in rows[0])  # type: ignore[return-value]
+
+    def _condition(self, terms: Sequence[str], where: str | None, after: int | None,
+                   filters: dict[str, Any]) -> tuple[str, list[Any]]:
+        parts, parameters = ["1"], []
+        for name, wanted in filters.items():
+            if wanted is None:
+                continue
+            if name not in COLUMNS:
+                raise SpecError(name, f"episodes can't be filtered by it; use one of {', '.join(COLUMNS)}")
+            many = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+            parts.append(f"{COLUMNS[name]} IN ({', '.join('?' * len(many))})")
+            parameters += [codec.escape(one) if isinstance(one, str) else one for one in many]
+        if after is not None:
+            parts.append("seq > ?")
+            parameters.append(after)
+        if where and where.strip():
+            facts = [codec.unescape(row[0]) for row in self.rows("SELECT name FROM known_facts")]
+            sql, more = to_sql(where, facts, terms)
+            parts.append(sql)
+            parameters += more
+        return " AND ".join(parts), parameters
+
+    def episode(self, run: str, id: str) -> Episode:
+        if not self.path.exists():
+            raise EpisodeNotFound(f"{run} has no episode {id!r}: none has been recorded yet")
+        with reading(self.path) as connection:
+            try:
+                row = connection.execute("SELECT episodes.*, prompt, opening, start_facts, details.fault AS whole_fault, "
+                                         "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq "
+                                         "WHERE id = ?",
+                                         (codec.escape(id),)).fetchone()
+                turns = [] if row is None else connection.execute(
+                    "SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
+            except sqlite3.OperationalError:
+                row, turns = None, []
+            if row is None:
+                raise EpisodeNotFound(f"{run} has no episode {id!r}; list what it has with: episodes {run}")
+            return _episode(connection, row, turns)
+
+    # ------------------------------------------------------------------------------------------- curves, metrics, events
+
+    def metrics(self, names: Sequence[str] | None, after_step: int) -> list[MetricPoint]:
+        wanted, parameters = "", [after_step]
+        if names is not None:
+            wanted = f" AND name IN ({', '.join('?' * len(names))})"
+            parameters += [codec.escape(name) for name in names]
+        rows = self.rows(f"SELECT step, name, value FROM metrics WHERE step > ?{wanted} ORDER BY step", parameters)
+        return [MetricPoint.model_construct(step=step, name=codec.unescape(name), value=value) for step, name, value in rows]
+
+    def metric_names(self) -> list[str]:
+        return [codec.unescape(name) for (name,) in self.rows("SELECT DISTINCT name FROM metrics ORDER BY name")]
+
+    def curves(self, after_step: int, environment: str | None) -> list[CurvePoint]:
+        rows = self.rows("SELECT step, name, mean, low, high, scored, all_ FROM curves WHERE step > ? AND environment = ? "
+                         "ORDER BY step", (after_step, codec.escape(environment or "")))
+        return [CurvePoint(*row, environment=environment) for row in rows]
+
+    def events(self, after: int) -> list[tuple[int, Event]]:
+        rows = self.rows("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
+        return [(row["seq"], Event(at=row["at"], kind=row["kind"], text=codec.unescape(row["text"]), level=row["level"],
+                                   step=row["step"], fault=codec.from_json(row["fault"]))) for row in rows]
+
+
+def _order(sort: str, terms: Sequence[str]) -> str:
+    name, way = sort.removeprefix("-"), "DESC" if sort.startswith("-") else "ASC"
+    if name in terms and name not in SORTABLE:
+        column = f"""json_extract(scores, '$."{name}"')"""
+    elif name in SORTABLE:
+        column = {"group": "group_"}.get(name, name)
+    else:
+        raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, with - "
+                                "in front for the largest first")
+    if name == "step":
+        return f"step {way}, group_, sample, seq"
+    nulls = " NULLS LAST" if name in ("total", "advantage", "tokens", "seconds") or name in terms else ""
+    return f"{column} {way}{nulls}, seq"
+
+
+def _episode_row(row: sqlite3.Row) -> EpisodeRow:
+    unescape, from_json = codec.unescape, codec.from_json
+    return EpisodeRow(
+        row["seq"], unescape(row["id"]), row["phase"], row["step"], row["attempt"], row["group_"], row["sample"],
+        unescape(row["environment"]), from_json(row["task"]), None if row["seed"] is None else int(row["seed"]),
+        unescape(row["policy"]), row["status"], unescape(row["stop"]), row["total"], row["advantage"], row["turns"],
+        row["tokens"], row["started"], row["seconds"], None if row["fault"] is None else unescape(row["fault"]),
+        from_json(row["facts"]), from_json(row["scores"]))
+
+
+def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlite3.Row]) -> Episode:
+    def whole(cell: str | None) -> str | None:
+        if cell is None or not cell.startswith(f"{codec.ESCAPE}="):
+            return cell
+        body = connection.execute("SELECT body FROM texts WHERE digest = ?", (cell[2:],)).fetchone()
+        return None if body is None else codec.unpack(body[0])
+
+    def text(cell: str | None) -> str | None:
+        cell = whole(cell)
+        return None if cell is None else codec.unescape(cell)
+
+    def value(cell: str | None) -> Any:
+        return codec.from_json(whole(cell))
+
+    return Episode.model_validate({
+        "id": text(row["id"]), "phase": row["phase"], "step": row["step"], "attempt": row["attempt"], "group": row["group_"],
+        "sample": row["sample"], "environment": text(row["environment"]), "task": value(row["task"]),
+        "seed": None if row["seed"] is None else int(row["seed"]), "fingerprint": text(row["fingerprint"]),
+        "policy": codec.from_json(row["whole_policy"]), "status": row["status"], "stop": text(row["stop"]),
+        "prompt": value(row["prompt"]) or (), "opening": text(row["opening"]) or "",
+        "start_facts": value(row["start_facts"]) or {}, "facts": value(row["facts"]) or {},
+        "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"], "tokens": row["tokens"],
+        "started": row["started"], "seconds": row["seconds"],
+        "fault": codec.from_json(row["whole_fault"]),
+        "turns": [{
+            "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]), "tool": text(turn["tool"]),
+            "arguments": value(turn["arguments"]), "result": text(turn["result"]), "shown": text(turn["shown"]),
+            "reward": turn["reward"], "done": bool(turn["done"]), "facts": value(turn["facts"]) or {},
+            "tokens": turn["tokens"], "model_seconds": turn["model_seconds"], "seconds": turn["seconds"],
+            "fault": codec.from_json(turn["fault"]), "cut": bool(turn["cut"]),
+        } for turn in turns],
+    })

@@ -1,0 +1,291 @@
+"""One run's folder: what was asked, what is happening, what happened."""
+
+import fcntl
+import json
+import os
+import re
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backend.records import ENDED, Episode, Event, MetricPoint, Result, RunSpec, RunStatus
+from backend.store.queue import Queue
+from backend.store.reading import CurvePoint, EpisodeRow, Reading
+from backend.store.spec_file import from_kept_yaml
+from backend.store.writing import RunWriter, write_whole
+
+QUIET_SECONDS = 120
+"""A trainer that wrote nothing for this long, and for ten of its usual steps, is stalled."""
+QUIET_STEPS = 10
+QUIET_BEFORE_FIRST_STEP = 600
+"""Loading a model may print nothing for a while."""
+
+
+class Progress(NamedTuple):
+    step: int
+    """The last step of which episodes are recorded."""
+    steps: int
+    phase: str
+    """What it is doing, in words; "" before it said anything."""
+    elapsed: float | None
+    """Seconds since it started."""
+    left: float | None
+    """Seconds, from its recent steps; None before two steps or when it ended."""
+    reason: str
+    """Why it ended, or why it waits; "" when there is nothing to say."""
+
+
+class Run:
+    def __init__(self, path: Path):
+        self.path = path
+        self.id = path.name
+        self._reading = Reading(path / "run.db")
+
+    def __repr__(self) -> str:
+        return f"Run({self.id})"
+
+    # -------------------------------------------------------------------------------------------------- what was asked
+
+    @property
+    def spec(self) -> RunSpec:
+        return from_kept_yaml(self.spec_text)
+
+    @property
+    def spec_text(self) -> str:
+        return (self.path / "spec.yaml").read_text("utf-8")
+
+    @property
+    def demo(self) -> bool:
+        """Recorded to be looked at; such a folder's name starts with demo-."""
+        return self.id.startswith("demo-")
+
+    # ------------------------------------------------------------------------------------------------ what is happening
+
+    def status(self) -> RunStatus:
+        """Worked out from the folder, the lock and the queue; stored nowhere."""
+        if result := self.result():
+            return result.status
+        if not self.training():
+            # The result is written before the lock is let go, so look once more.
+            if result := self.result():
+                return result.status
+            return self._unlocked()
+        if self.stop_asked():
+            return "stopping"
+        quiet = time.time() - self.last_sign()
+        step, usual = self._pace() if quiet > QUIET_SECONDS else (None, None)
+        if quiet > QUIET_SECONDS:
+            limit = QUIET_BEFORE_FIRST_STEP if step is None else max(QUIET_SECONDS, QUIET_STEPS * (usual or 0))
+            if quiet > limit:
+                return "stalled"
+        return "preparing" if self._last_step() is None else "running"
+
+    def _unlocked(self) -> RunStatus:
+        place = Queue(self.path.parent).place(self.id)
+        if place is not None and place.state in ("waiting", "claimed"):
+            return "queued"
+        if place is not None and place.state == "running" and place.pid and alive(place.pid, place.born):
+            return "stopping" if self.stop_asked() else "preparing"
+        started = place is not None or (self.path / "trainer.lock").exists() or (self.path / "run.db").exists()
+        return "lost" if started else "queued"
+
+    def training(self) -> bool:
+        """Whether a trainer holds the lock now."""
+        try:
+            with open(self.path / "trainer.lock", "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def trainer_pid(self) -> int | None:
+        """The process that holds the lock; None when nobody does."""
+        if not self.training():
+            return None
+        try:
+            return json.loads((self.path / "trainer.lock").read_text("utf-8"))["pid"]
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def last_sign(self) -> float:
+        """Unix time at which the trainer last wrote anything."""
+        times = [_modified(self.path / name) for name in ("run.db", "run.db-wal", "trainer.log", "trainer.lock")]
+        return max(times)
+
+    def progress(self) -> Progress:
+        status, result = self.status(), self.result()
+        started = self.started()
+        ended = status in ENDED
+        end = (result.ended if result and result.ended else self.last_sign()) if ended else time.time()
+        step, usual = self._pace()
+        steps = self.spec.train.steps
+        left = None if ended or usual is None else max(0.0, usual * (steps - (step or 0)))
+        phases = self._reading.rows("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
+        reason = result.reason if result else self._why(status)
+        return Progress(step or 0, steps, phases[0][0] if phases else "", None if started is None else max(0.0, end - started),
+                        left, reason)
+
+    def _why(self, status: RunStatus) -> str:
+        if status == "queued":
+            waiting = [place.run for place in Queue(self.path.parent).places("waiting", "claimed")]
+            ahead = waiting.index(self.id) if self.id in waiting else 0
+            return f"{ahead} run{'s' if ahead > 1 else ''} ahead of it" if ahead else "next to start"
+        if status == "lost":
+            place = Queue(self.path.parent).place(self.id)
+            return (place and place.reason) or "The trainer ended without saying how; every episode it recorded is here."
+        if status == "stalled":
+            return f"The trainer lives, but has written nothing for {int((time.time() - self.last_sign()) / 60)} minutes."
+        return ""
+
+    def started(self) -> float | None:
+        """Unix time at which the trainer began; None before it did."""
+        rows = self._reading.rows("SELECT min(at) FROM events")
+        if rows and rows[0][0]:
+            return rows[0][0]
+        try:
+            return json.loads((self.path / "trainer.lock").read_text("utf-8"))["at"]
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def _last_step(self) -> int | None:
+        rows = self._reading.rows("SELECT max(step) FROM steps")
+        return rows[0][0] if rows else None
+
+    def _pace(self) -> tuple[int | None, float | None]:
+        """The last recorded step, and the median seconds of a recent step."""
+        rows = self._reading.rows("SELECT step, at FROM steps ORDER BY step DESC LIMIT 30")
+        if not rows:
+            return None, None
+        gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"])
+                for later, earlier in zip(rows, rows[1:], strict=False)]
+        return rows[0]["step"], statistics.median(gaps) if gaps else None
+
+    def result(self) -> Result | None:
+        try:
+            return Result.model_validate_json((self.path / "result.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def version(self) -> str:
+        """Changes when anything but the log does; a few file stats, so it can be asked on every tick."""
+        parts = [self.status()]
+        for name in ("run.db", "run.db-wal", "result.json", "stop"):
+            try:
+                stat = (self.path / name).stat()
+                parts.append(f"{stat.st_size}.{stat.st_mtime_ns}")
+            except OSError:
+                parts.append("")
+        return "|".join(parts)
+
+    def ask_to_stop(self) -> None:
+        """Leave a note that the trainer looks for after each step."""
+        write_whole(self.path / "stop", f"{time.time()}\n")
+
+    def stop_asked(self) -> bool:
+        return (self.path / "stop").exists()
+
+    # ------------------------------------------------------------------------------------------------------------- log
+
+    def log_tail(self, lines: int = 200) -> str:
+        """The last lines it printed; a progress bar that redraws itself counts as one line."""
+        try:
+            with open(self.path / "trainer.log", "rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 256 * (lines + 50)))
+                text = file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+        return "\n".join(_settled(text).splitlines()[-lines:])
+
+    def log_since(self, offset: int) -> tuple[str, int]:
+        """What was printed since byte `offset`, and the next offset."""
+        try:
+            with open(self.path / "trainer.log", "rb") as file:
+                file.seek(offset)
+                body = file.read(1_000_000)
+        except OSError:
+            return "", offset
+        for cut in range(min(4, len(body) + 1)):
+            try:
+                return body[:len(body) - cut].decode("utf-8"), offset + len(body) - cut
+            except UnicodeDecodeError:
+                continue
+        return body.decode("utf-8", "replace"), offset + len(body)
+
+    # --------------------------------------------------------------------------------------------------- what happened
+
+    def episodes(self, where: str | None = None, sort: str = "-step", limit: int | None = 50, offset: int = 0,
+                 after: int | None = None, **filters: Any) -> list[EpisodeRow]:
+        """Episodes without their turns.
+
+        `where` is an expression over facts, columns and reward terms; `sort` a column or a reward term, with - in front
+        for the largest first; `after` a seq. Filters take one value or several: step, group, environment, status, phase.
+        Raises SpecError where an expression or a name can't be used.
+        """
+        return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, filters)
+
+    def count_episodes(self, where: str | None = None, after: int | None = None, **filters: Any) -> int:
+        return self._reading.count(self._terms(where, ""), where, after, filters)
+
+    def neighbours(self, id: str, where: str | None = None, sort: str = "-step",
+                   **filters: Any) -> tuple[str | None, str | None]:
+        """Ids before and after this episode in the same list; None at its ends, or where the list doesn't hold it."""
+        return self._reading.neighbours(id, self._terms(where, sort), where, sort, filters)
+
+    def _terms(self, where: str | None, sort: str) -> list[str]:
+        if not where and not sort:
+            return []
+        return [name for (name,) in self._reading.rows("SELECT DISTINCT name FROM curves WHERE environment = ''")]
+
+    def episode(self, id: str) -> Episode:
+        """Raises EpisodeNotFound."""
+        return self._reading.episode(self.id, id)
+
+    def metrics(self, names: Sequence[str] | None = None, after_step: int = -1) -> list[MetricPoint]:
+        return self._reading.metrics(names, after_step)
+
+    def metric_names(self) -> list[str]:
+        return self._reading.metric_names()
+
+    def term_curves(self, after_step: int = -1, environment: str | None = None) -> list[CurvePoint]:
+        """One point per training step and name (`total` and each reward term), in the order of steps.
+
+        All environments together, or one of a mix.
+        """
+        return self._reading.curves(after_step, environment)
+
+    def events(self, after: int = 0) -> list[tuple[int, Event]]:
+        return self._reading.events(after)
+
+    def writer(self) -> RunWriter:
+        """For the trainer only: a run has one writer."""
+        return RunWriter(self.path)
+
+
+def alive(pid: int, born: str | None) -> bool:
+    """Whether the process runs and is the one that was born then."""
+    return birth(pid) is not None and (born is None or birth(pid) == born)
+
+
+def birth(pid: int) -> str | None:
+    """When a process started, in the system's ticks; None when there is no such process or it is a zombie."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _settled(text: str) -> str:
+    return re.sub(r"[^\n]*\r(?!\n)", "", text.replace("\r\n", "\n"))

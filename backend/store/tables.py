@@ -1,0 +1,127 @@
+"""The tables of run.db and studio.db, and how their files are opened. No other module knows a column's type.
+
+sqlite-utils makes the tables with explicit types (a first None would otherwise make a TEXT column) and adds the columns
+that an older file lacks. The writer opens a file once; a reader opens it for one short question.
+"""
+
+import contextlib
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+BUSY_SECONDS = 10
+NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.gcsfuse",
+           "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "beegfs", "gpfs", "virtiofs"}
+"""File systems on which the shared memory of WAL isn't shared between machines."""
+
+RUN = {
+    "episodes": {"seq": int, "id": str, "phase": str, "step": int, "attempt": int, "group_": int, "sample": int,
+                 "environment": str, "task": str, "seed": str, "fingerprint": str, "policy": str, "status": str,
+                 "stop": str, "total": float, "advantage": float, "turns": int, "tokens": int, "started": float,
+                 "seconds": float, "fault": str, "facts": str, "scores": str},
+    "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str},
+    "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
+              "shown": str, "reward": float, "done": int, "facts": str, "tokens": int, "model_seconds": float,
+              "seconds": float, "fault": str, "cut": int},
+    "scores": {"episode": int, "step": int, "phase": str, "environment": str, "name": str, "value": float},
+    "curves": {"step": int, "name": str, "environment": str, "mean": float, "low": float, "high": float, "scored": int,
+               "all_": int},
+    "steps": {"step": int, "at": float},
+    "metrics": {"step": int, "name": str, "value": float},
+    "events": {"seq": int, "at": float, "kind": str, "text": str, "level": str, "step": int, "fault": str},
+    "known_facts": {"name": str},
+    "texts": {"digest": str, "body": bytes},
+}
+RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "curves": ("step", "name", "environment"),
+            "steps": "step", "metrics": ("step", "name"), "events": "seq", "known_facts": "name", "texts": "digest"}
+RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
+               "scores": [("episode",), ("step", "phase")], "metrics": [("name", "step")]}
+
+STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
+                    "ended": float, "code": int, "reason": str}}
+STUDIO_KEYS = {"queue": "run"}
+
+
+def network_mount(path: Path) -> str | None:
+    """The network file system that `path` lies on; None on a local one, or where the system doesn't say."""
+    try:
+        mounts = Path("/proc/mounts").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    place, best = path.resolve(), ("", "")
+    for line in mounts:
+        _, point, kind, *_ = line.split(" ")
+        point = point.replace("\\040", " ")
+        if place.is_relative_to(point) and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1] if best[1] in NETWORK else None
+
+
+def open_for_writing(path: Path) -> tuple[sqlite3.Connection, str | None]:
+    """A connection in autocommit mode, and a notice where WAL had to be given up."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    if kind := network_mount(path.parent):
+        connection.execute("PRAGMA journal_mode=DELETE")
+        return connection, (f"{path.parent} is on a network file system ({kind}), so {path.name} keeps a rollback journal; "
+                            "read it only on the machine that trains.")
+    mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+    connection.execute("PRAGMA synchronous=NORMAL")
+    notice = None if mode == "wal" else f"{path.name} couldn't use a write-ahead log here and keeps a rollback journal."
+    return connection, notice
+
+
+def make_tables(connection: sqlite3.Connection, tables: dict, keys: dict, indexes: dict | None = None) -> None:
+    from sqlite_utils import Database
+
+    database = Database(connection)
+    for name, columns in tables.items():
+        table = database.table(name)
+        if not table.exists():
+            table.create(columns, pk=keys.get(name), if_not_exists=True)
+            continue
+        for column in columns.keys() - table.columns_dict.keys():
+            table.add_column(column, columns[column])
+    for name, wanted in (indexes or {}).items():
+        for columns in wanted:
+            database.table(name).create_index(columns, if_not_exists=True)
+    if "episodes" in tables:
+        database.table("episodes").create_index(["id"], unique=True, if_not_exists=True)
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection for one question; reads from a read-only folder too."""
+    with contextlib.ExitStack() as stack:
+        connection = _open_for_reading(path, stack)
+        connection.row_factory = sqlite3.Row
+        yield connection
+
+
+def _open_for_reading(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
+    uri = path.absolute().as_uri()
+    try:
+        return _probed(f"{uri}?mode=ro", stack)
+    except sqlite3.OperationalError:
+        if not path.exists():
+            raise
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not log.stat().st_size:
+        return _probed(f"{uri}?immutable=1", stack)
+    # What the log holds isn't in the file yet, and a read-only folder can't take the index SQLite needs to read it.
+    copy = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    for part in (path, log):
+        shutil.copyfile(part, copy / part.name)
+    return _probed((copy / path.name).as_uri(), stack)
+
+
+def _probed(uri: str, stack: contextlib.ExitStack) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    stack.callback(connection.close)
+    return connection

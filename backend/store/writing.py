@@ -1,0 +1,246 @@
+"""The trainer's pen: one writer per run, which never raises into training.
+
+What SQLite can't take now (a full disk, a lock) is kept in order and tried again at the next call; an episode it can't
+take at all is left out with an event that says so.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from backend.errors import OrtamError
+from backend.records import Episode, Event, Fault, Result
+from backend.store import codec
+from backend.store.tables import RUN, RUN_INDEXES, RUN_KEYS, make_tables, open_for_writing
+
+LOCK_SECONDS = 5
+
+
+class RunWriter:
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._waiting: deque[Callable[[sqlite3.Connection], None]] = deque()
+        self._turn = threading.RLock()
+        self._connection, notice = open_for_writing(folder / "run.db")
+        make_tables(self._connection, RUN, RUN_KEYS, RUN_INDEXES)
+        self._episode = self._last("episodes")
+        self._event = self._last("events")
+        self._known = {name for (name,) in self._connection.execute("SELECT name FROM known_facts")}
+        if notice:
+            self.event(Event(at=time.time(), kind="warning", level="warning", text=notice))
+
+    def _last(self, table: str) -> int:
+        return self._connection.execute(f"SELECT coalesce(max(seq), 0) FROM {table}").fetchone()[0]
+
+    def record(self, episodes: Sequence[Episode]) -> None:
+        """Write these episodes in one transaction, each exactly once: the same id again replaces what was there."""
+        if episodes:
+            kept = tuple(episodes)
+            self._do(lambda connection: self._record(connection, kept))
+
+    def metrics(self, step: int, values: dict[str, float | None]) -> None:
+        """None and NaN are kept as "nothing to measure"."""
+        rows = [(step, codec.escape(name), _number(value)) for name, value in values.items()]
+        self._do(lambda connection: connection.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?)", rows))
+
+    def event(self, event: Event) -> None:
+        self._do(lambda connection: self._write_event(connection, event))
+
+    def phase(self, text: str) -> None:
+        """Say what the run is doing now, such as 'loading the model'."""
+        self.event(Event(at=time.time(), kind="phase", text=text))
+
+    def finish(self, result: Result) -> None:
+        """Write how the run ended; the last thing a trainer writes."""
+        self._do(None)
+        write_whole(self.folder / "result.json", json.dumps(result.model_dump(), indent=2, ensure_ascii=True) + "\n")
+
+    def close(self) -> None:
+        """Leave one plain file, which opens from a read-only folder and can be copied as it is."""
+        with self._turn:
+            self._do(None)
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA journal_mode=DELETE")
+            self._connection.close()
+
+    @contextlib.contextmanager
+    def hold_lock(self) -> Iterator[None]:
+        """Hold `trainer.lock` while training: a free lock without a result means that the trainer was lost."""
+        with hold(self.folder / "trainer.lock"):
+            yield
+
+    def _do(self, work: Callable[[sqlite3.Connection], None] | None) -> None:
+        with self._turn:
+            if work is not None:
+                self._waiting.append(work)
+            while self._waiting:
+                try:
+                    self._transact(self._waiting[0])
+                except sqlite3.Error as error:
+                    print(f"run.db can't be written now ({error}); {len(self._waiting)} writes wait", flush=True)
+                    return
+                except Exception as error:  # a record that can't be stored must not end a training run
+                    print(f"a record couldn't be stored: {error!r}", flush=True)
+                self._waiting.popleft()
+
+    def _transact(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            work(connection)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    def _record(self, connection: sqlite3.Connection, episodes: Sequence[Episode]) -> None:
+        steps = set()
+        for episode in episodes:
+            connection.execute("SAVEPOINT episode")
+            try:
+                self._write_episode(connection, episode)
+            except (TypeError, ValueError, OverflowError, sqlite3.DataError, sqlite3.InterfaceError) as error:
+                connection.execute("ROLLBACK TO episode")
+                self._write_event(connection, Event(
+                    at=time.time(), kind="fault", level="error", step=None,
+                    text=f"Episode {episode.id} couldn't be stored: {error}",
+                    fault=Fault(where="trainer", kind=type(error).__name__, message=str(error))))
+            connection.execute("RELEASE episode")
+            if episode.phase == "train":
+                steps.add(episode.step)
+        for step in steps:
+            connection.execute("INSERT OR IGNORE INTO steps VALUES (?, ?)", (step, time.time()))
+            _summarise(connection, step)
+
+    def _write_episode(self, connection: sqlite3.Connection, episode: Episode) -> None:
+        escape, to_json, facts = codec.escape, codec.to_json, codec.facts_to_json
+        self._forget(connection, episode.id)
+        self._episode += 1
+        seq = self._episode
+        long = _Long(connection)
+        fault = episode.fault
+        connection.execute(_insert("episodes"), (
+            seq, escape(episode.id), episode.phase, episode.step, episode.attempt, episode.group, episode.sample,
+            escape(episode.environment), to_json(episode.task), None if episode.seed is None else str(episode.seed),
+            _text(episode.fingerprint), escape(episode.policy.name or episode.policy.kind), episode.status,
+            escape(episode.stop), _number(episode.total), _number(episode.advantage), len(episode.turns), episode.tokens,
+            episode.started, episode.seconds, None if fault is None else escape(f"{fault.kind}: {fault.message}"[:300]),
+            facts(episode.facts), facts(episode.scores)))
+        connection.execute(_insert("details"), (
+            seq, long(to_json(list(episode.prompt)), 512), long(escape(episode.opening)), facts(episode.start_facts),
+            _fault(fault), to_json(episode.policy.model_dump())))
+        connection.executemany(_insert("turns"), [(
+            seq, turn.index, long(escape(turn.said)), long(escape(turn.thought)), _text(turn.tool),
+            long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward), turn.done,
+            facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut)
+            for turn in episode.turns])
+        connection.executemany(_insert("scores"), [
+            (seq, episode.step, episode.phase, escape(episode.environment), name, _number(value))
+            for name, value in episode.scores.items()])
+        if new := episode.facts.keys() - self._known:
+            connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)", [(escape(name),) for name in new])
+            self._known |= new
+
+    @staticmethod
+    def _forget(connection: sqlite3.Connection, id: str) -> None:
+        row = connection.execute("SELECT seq FROM episodes WHERE id = ?", (codec.escape(id),)).fetchone()
+        if row is None:
+            return
+        connection.execute("DELETE FROM episodes WHERE seq = ?", row)
+        for table in ("details", "turns", "scores"):
+            connection.execute(f"DELETE FROM {table} WHERE episode = ?", row)
+
+    def _write_event(self, connection: sqlite3.Connection, event: Event) -> None:
+        self._event += 1
+        connection.execute(_insert("events"), (self._event, event.at, event.kind, codec.escape(event.text), event.level,
+                                               event.step, _fault(event.fault)))
+
+
+def _insert(table: str) -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join('?' * len(RUN[table]))})"
+
+
+def _text(value: str | None) -> str | None:
+    return None if value is None else codec.escape(value)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _fault(fault: Fault | None) -> str | None:
+    return None if fault is None else codec.to_json(fault.model_dump())
+
+
+class _Long:
+    """Keeps a long text once, whatever number of episodes it appears in."""
+
+    def __init__(self, connection: sqlite3.Connection):
+        self.connection = connection
+
+    def __call__(self, cell: str | None, longer_than: int = codec.LONG) -> str | None:
+        if cell is None or len(cell) <= longer_than:
+            return cell
+        key = codec.digest(cell)
+        self.connection.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, codec.pack(cell)))
+        return f"{codec.ESCAPE}={key}"
+
+
+def _summarise(connection: sqlite3.Connection, step: int) -> None:
+    """Work the step's curve points out anew, so that no page has to read all episodes for its curves."""
+    values: dict[tuple[str, str], list[float | None]] = {}
+    for name, environment, value in connection.execute(
+            "SELECT 'total', environment, total FROM episodes WHERE step = ? AND phase = 'train' UNION ALL "
+            "SELECT name, environment, value FROM scores WHERE step = ? AND phase = 'train'", (step, step)):
+        values.setdefault((name, environment), []).append(value)
+        values.setdefault((name, ""), []).append(value)
+    rows = []
+    for (name, environment), all_values in values.items():
+        scored = sorted(value for value in all_values if value is not None)
+        mean = sum(scored) / len(scored) if scored else None
+        rows.append((step, name, environment, mean, _quantile(scored, 0.1), _quantile(scored, 0.9), len(scored),
+                     len(all_values)))
+    connection.execute("DELETE FROM curves WHERE step = ?", (step,))
+    connection.executemany(_insert("curves"), rows)
+
+
+def _quantile(ordered: list[float], share: float) -> float | None:
+    """Linear between the two nearest values, as numpy's default."""
+    if not ordered:
+        return None
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def write_whole(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, "utf-8")
+    os.replace(draft, path)
+
+
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """An exclusive lock on a file that says who holds it; waits a moment for readers that are only looking."""
+    with open(path, "a+", encoding="utf-8") as file:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise OrtamError(f"{path} is held by another process; stop that one first") from None
+                time.sleep(0.02)
+        file.truncate(0)
+        file.write(json.dumps({"pid": os.getpid(), "at": time.time()}))
+        file.flush()
+        yield
