@@ -1,0 +1,44 @@
+"""Playing a catalog game in this process, without a server: same tools, texts and facts, thousands of episodes a second.
+
+For warm-up games and for tests; a run plays over sockets, as it would anywhere.
+"""
+
+from typing import Any
+
+from backend.environments import Description, Observation, Task
+from backend.environments.catalog import Entry
+from backend.environments.openenv import seeded
+from backend.records import TaskSelection
+
+
+class InProcess:
+    def __init__(self, entry: Entry):
+        self._entry = entry
+
+    def describe(self) -> Description:
+        return self._entry.description
+
+    def tasks(self, selection: TaskSelection, options: dict[str, Any]) -> list[Task]:
+        return seeded(selection, options)
+
+    async def open(self) -> "InProcessSession":
+        return InProcessSession(self._entry)
+
+
+class InProcessSession:
+    def __init__(self, entry: Entry):
+        self._game = entry.game()
+        self._adapter = entry.adapter
+
+    async def reset(self, task: Task) -> Observation:
+        return self._read(self._game.reset(task.seed))
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> Observation:
+        return self._read(self._game.step(**self._adapter.action(tool, arguments)))
+
+    async def close(self) -> None:
+        pass
+
+    def _read(self, observation: dict[str, Any]) -> Observation:
+        return self._adapter.read({"observation": observation, "reward": observation["reward"],
+                                   "done": observation["done"]})
