@@ -40,6 +40,7 @@ class OpenEnvSession:
         self._socket = socket
         self._base_url = base_url
         self._adapter = adapter
+        self._out_of_step = False
 
     async def reset(self, task: Task) -> Observation:
         data = dict(task.options)
@@ -72,6 +73,8 @@ class OpenEnvSession:
     async def _ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
         from websockets.exceptions import ConnectionClosed
 
+        if self._out_of_step:
+            raise SessionLost(f"{self._base_url} still owes an answer to an earlier call; open a new session.")
         # A server that is full says so and closes, perhaps before this is sent: its words are still there to read.
         with suppress(ConnectionClosed):
             await self._socket.send(json.dumps({"type": kind, "data": _clean(data)}))
@@ -80,11 +83,11 @@ class OpenEnvSession:
         except ConnectionClosed as error:
             raise SessionLost(f"The connection to {self._base_url} was lost in the middle of an episode; see whether the "
                               "server still runs.") from error
-        except (TimeoutError, asyncio.CancelledError) as error:
-            # Its answer may still come and would be taken for the next one's.
-            await _drop(self._socket)
-            if isinstance(error, asyncio.CancelledError):
-                raise
+        except asyncio.CancelledError:
+            self._out_of_step = True
+            raise
+        except TimeoutError as error:
+            self._out_of_step = True
             raise EnvironmentFailed(f"{self._base_url} gave no answer within {ANSWER_SECONDS} s.") from error
         except ValueError as error:
             raise EnvironmentFailed(f"{self._base_url} answered with something that isn't JSON; is it an OpenEnv "
@@ -133,6 +136,7 @@ async def _connect(base_url: str):
         return await connect(
             f"{base_url.replace('http', 'ws', 1)}/ws",
             open_timeout=CONNECT_SECONDS,
+            close_timeout=GOODBYE_SECONDS,
             max_size=100 * 2**20,
             compression=None if here else "deflate",
             # A trainer may be too busy to answer pings, and on one machine a dead peer is noticed without them.
@@ -143,10 +147,6 @@ async def _connect(base_url: str):
     except (OSError, TimeoutError, EOFError, InvalidHandshake, InvalidURI) as error:
         raise EnvironmentFailed(f"Nothing that speaks OpenEnv answers at {base_url} ({error or type(error).__name__}); "
                                 "start the server or correct the address.") from error
-
-
-async def _drop(socket) -> None:
-    socket.transport.abort()
 
 
 def _is_this_machine(url: str) -> bool:

@@ -1,0 +1,109 @@
+"""Players that follow a script: what warm-up imitates, what a run is compared with, what proves that a reward can be had.
+
+A player is a callable that looks at a playthrough and gives its next call, (tool, arguments), or None to stop. To add
+one: write it here and name it in `PLAYERS`.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backend.environments import Source, Task
+from backend.environments.games.wordle import allowed, answers, marks
+from backend.environments.playthrough import Playthrough
+from backend.records import EnvironmentSpec
+
+Call = tuple[str, dict[str, Any]]
+Player = Callable[[Playthrough], Call | None]
+
+
+async def played(player: Player, source: Source, environment: EnvironmentSpec, task: Task) -> Playthrough:
+    """One episode from its beginning to its end, closed."""
+    play = Playthrough(source, environment)
+    await play.begin(task)
+    while not (play.done or play.fault or len(play.turns) >= play.max_turns):
+        call = player(play)
+        if call is None:
+            break
+        await play.call(*call)
+    await play.end()
+    return play
+
+
+async def played_all(new_player: Callable[[random.Random], Player], source: Source, environment: EnvironmentSpec,
+                     tasks: Sequence[Task], seed: int = 0, at_once: int = 64) -> list[Playthrough]:
+    """One episode of each task, in order, `at_once` of them at a time. The same seed plays the same games."""
+    room = asyncio.Semaphore(at_once)
+
+    async def one(place: int, task: Task) -> Playthrough:
+        async with room:
+            return await played(new_player(random.Random(f"{seed}/{place}")), source, environment, task)
+
+    return await asyncio.gather(*(one(place, task) for place, task in enumerate(tasks)))
+
+
+class RandomPlayer:
+    """Any tool with any arguments its schema allows; words for Wordle are real ones."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+
+    def __call__(self, play: Playthrough) -> Call:
+        tool = self.rng.choice(play.source.describe().tools)
+        schemas = tool.parameters.get("properties", {})
+        return tool.name, {name: self._value(tool.name, schema) for name, schema in schemas.items()}
+
+    def _value(self, tool: str, schema: dict[str, Any]) -> Any:
+        if "enum" in schema:
+            return self.rng.choice(schema["enum"])
+        if tool == "guess":
+            return f"[{self.rng.choice(sorted(allowed()))}]"
+        return "".join(self.rng.choices("abcdefghijklmnopqrstuvwxyz ", k=self.rng.randint(1, 30)))
+
+
+class CatchPlayer:
+    """Goes under the ball and stays there: catches every one."""
+
+    def __init__(self, rng: random.Random):
+        pass
+
+    def __call__(self, play: Playthrough) -> Call:
+        away = play.facts["ball_column"] - play.facts["paddle_column"]
+        return ("move", {"direction": "right" if away > 0 else "left"}) if away else ("stay", {})
+
+
+class WordleSolver:
+    """Guesses any word that all feedback so far allows."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.possible = list(answers())
+        self.seen: str | None = None
+
+    def __call__(self, play: Playthrough) -> Call:
+        guess, feedback = play.facts["last_guess"], play.facts["last_feedback"]
+        if guess and guess != self.seen:
+            self.seen = guess
+            self.possible = [word for word in self.possible if marks(guess, word) == feedback]
+        return "guess", {"guess": f"[{self.rng.choice(self.possible)}]"}
+
+
+class Erring:
+    """Plays as `player`, but a given share of its calls are a random player's."""
+
+    def __init__(self, player: Player, share: float, rng: random.Random):
+        self.player, self.share, self.rng = player, share, rng
+        self.stray = RandomPlayer(rng)
+
+    def __call__(self, play: Playthrough) -> Call | None:
+        call = self.player(play)
+        return self.stray(play) if self.rng.random() < self.share else call
+
+
+PLAYERS: dict[str, dict[str, Callable[[random.Random], Player]]] = {
+    "catch": {"perfect": CatchPlayer, "random": RandomPlayer},
+    "wordle": {"solver": WordleSolver, "random": RandomPlayer},
+    "echo": {"random": RandomPlayer},
+}
+"""Environment -> players from the best to the worst; each is made anew, with its own randomness, for an episode."""

@@ -1,0 +1,175 @@
+"""One episode being played, by whoever plays it: the trainer, a scripted player, a person.
+
+The player is only ever told words. What it does wrong comes back as a short refusal, what the environment does wrong ends
+the episode, and either is kept as a fault on the turn it happened in.
+"""
+
+import asyncio
+import time
+import traceback
+from typing import Any
+
+from backend.environments import Session, Source, Task
+from backend.errors import EnvironmentError_, EnvironmentFailed, SessionLost
+from backend.records import EnvironmentSpec, EpisodeStatus, FactValue, Fault, Turn
+
+PAUSES = (0.1, 0.5, 2.0)
+"""Seconds before each further try to begin: a full server frees its sessions a moment after they are closed."""
+
+SEEN_AS_FAILURE = ("unknown_tool", "wrong_arguments")
+
+
+class Playthrough:
+    def __init__(self, source: Source, environment: EnvironmentSpec, pauses: tuple[float, ...] = PAUSES):
+        self.source = source
+        self.max_turns = environment.max_turns or source.describe().max_turns
+        self.turns: list[Turn] = []
+        """Every call in order, refused ones included."""
+        self.opening: str | None = None
+        self.start_facts: dict[str, FactValue] = {}
+        self.fingerprint: str | None = None
+        self.fault: Fault | None = None
+        """Of the environment: set once, and nothing is played after it."""
+        self.done = False
+        self.started = 0.0
+        self._pauses = pauses
+        self._session: Session | None = None
+        self._clock: float | None = None
+        self._seconds: float | None = None
+        self._facts: dict[str, FactValue] = {}
+        self._rewards: list[float] = []
+        self._reached = self._failures = 0
+        self._one_at_a_time = asyncio.Lock()
+
+    async def begin(self, task: Task) -> str | None:
+        """Opens a fresh session and resets it. Returns the opening observation; on failure the fault is set."""
+        self.started, self._clock = time.time(), time.perf_counter()
+        for pause in (*self._pauses, None):
+            try:
+                self._session = await self.source.open()
+                first = await self._session.reset(task)
+            except EnvironmentError_ as error:
+                await self._leave()
+                if pause is None:
+                    return self._failed(error)
+                await asyncio.sleep(pause)
+            except Exception as error:
+                await self._leave()
+                return self._failed(error)
+            else:
+                break
+        self.opening, self.fingerprint, self.done = first.text or None, first.fingerprint, first.done
+        self.start_facts, self._facts = first.facts, first.facts
+        return self.opening
+
+    async def call(self, tool: str, arguments: Any) -> str:
+        """The text for the player. Never raises for what a player or an environment did."""
+        async with self._one_at_a_time:
+            began = time.perf_counter()
+            told = await self._call(tool, arguments)
+            self.turns[-1] = self.turns[-1].model_copy(update={"seconds": time.perf_counter() - began})
+            return told
+
+    async def end(self) -> None:
+        """Closes the session; as often as you like."""
+        if self._seconds is None and self._clock is not None:
+            self._seconds = time.perf_counter() - self._clock
+        await self._leave()
+
+    @property
+    def seconds(self) -> float | None:
+        """From begin to end, or to now; None before it began."""
+        if self._seconds is None and self._clock is not None:
+            return time.perf_counter() - self._clock
+        return self._seconds
+
+    @property
+    def facts(self) -> dict[str, FactValue]:
+        """The environment's, and those of every episode (`EPISODE_FACTS`) but `truncated` and `completion_tokens`."""
+        return {
+            **self._facts,
+            "turns": self._reached,
+            "tool_failures": self._failures,
+            "env_reward": self._rewards[-1] if self._rewards else None,
+            "env_reward_total": sum(self._rewards) if self._rewards else None,
+            "done": self.done,
+        }
+
+    def status(self, truncated: bool = False) -> EpisodeStatus:
+        """As if it ended now. `truncated`: the token budget cut the player short."""
+        if self.fault:
+            return "env_lost" if self.fault.kind == SessionLost.__name__ else "env_error"
+        if self._clock is None:
+            return "cancelled"
+        if self.done:
+            return "invalid" if self._facts.get("invalid") is True else self._verdict()
+        if truncated:
+            return "truncated"
+        if len(self.turns) >= self.max_turns:
+            return "out_of_turns"
+        return "lost" if self._facts.get("won") is False else "finished"
+
+    def _verdict(self) -> EpisodeStatus:
+        won = self._facts.get("won")
+        return "finished" if won is None else "won" if won else "lost"
+
+    async def _call(self, tool: str, arguments: Any) -> str:
+        if self.fault:
+            return self._refuse(tool, arguments, "no_environment", "The environment is gone; nothing more can be played.")
+        if self.done or self._session is None:
+            return self._refuse(tool, arguments, "after_the_end", "The game is over. Make no more calls.")
+        if len(self.turns) >= self.max_turns:
+            return self._refuse(tool, arguments, "no_turns_left", f"No turns left: all {self.max_turns} are used.")
+        if tool not in (names := [t.name for t in self.source.describe().tools]):
+            return self._refuse(tool, arguments, "unknown_tool", f"There is no tool {tool!r:.60}; use "
+                                                                 f"{' or '.join(names)}.")
+        if not isinstance(arguments, dict):
+            return self._refuse(tool, arguments, "wrong_arguments", f"The arguments of {tool} must be a JSON object.")
+        try:
+            seen = await self._session.call(tool, arguments)
+        except ValueError as error:
+            words = str(error) or "wrong arguments"
+            return self._refuse(tool, arguments, "wrong_arguments", f"{words[0].upper()}{words[1:]}.")
+        except Exception as error:
+            self._reached += 1
+            self._failures += 1
+            told = self._failed(error)
+            self._keep(tool, arguments, fault=self.fault, shown=told)
+            return told
+        self._reached += 1
+        self._facts, self.done = seen.facts, seen.done
+        if seen.reward is not None:
+            self._rewards.append(seen.reward)
+        whole = seen.text if seen.raw is None else seen.raw
+        self._keep(tool, arguments, result=whole, shown=None if whole == seen.text else seen.text, reward=seen.reward)
+        return seen.text
+
+    def _refuse(self, tool: str, arguments: Any, kind: str, told: str) -> str:
+        if kind in SEEN_AS_FAILURE:
+            self._failures += 1
+        where = "environment" if kind == "no_environment" else "model"
+        self._keep(tool, arguments, fault=Fault(where=where, kind=kind, message=told), shown=told)
+        return told
+
+    def _failed(self, error: Exception) -> str:
+        """Keeps the fault; the player is told no more than that, since an error's text may hold anything."""
+        expected = isinstance(error, EnvironmentError_)
+        trace = None if expected else "".join(traceback.format_exception(error))
+        self.fault = Fault(where="environment", kind=type(error).__name__, message=str(error) or type(error).__name__,
+                           traceback=trace)
+        if isinstance(error, SessionLost):
+            return "The connection to the environment was lost; the episode is over."
+        return "The environment failed; the episode is over."
+
+    def _keep(self, tool: str, arguments: Any, **what: Any) -> None:
+        self.turns.append(Turn(index=len(self.turns), tool=tool, arguments=arguments, done=self.done,
+                               facts=self.facts, **what))
+
+    async def _leave(self) -> None:
+        session, self._session = self._session, None
+        if session is None:
+            return
+        try:
+            await session.close()
+        except EnvironmentFailed:
+            pass

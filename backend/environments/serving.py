@@ -1,0 +1,91 @@
+"""Starting an environment's server for a run, and making sure it ends with it.
+
+The server takes a free port itself and says which, so no two servers can be given the same one. It runs in a process
+group of its own and stops when its standard input closes, so a trainer that is killed leaves none behind.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from pathlib import Path
+
+from backend.environments.catalog import entry
+from backend.environments.servers import READY
+from backend.errors import EnvironmentFailed
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS, STOP_SECONDS = 60, 3
+
+
+def serve(use: str, sessions: int) -> "Server":
+    """Starts the catalog's server for `sessions` episodes at once; returns when it takes connections.
+
+    Raises SpecError for an unknown name, and EnvironmentFailed with the server's last lines if it doesn't start.
+    """
+    return Server([sys.executable, "-m", entry(use).server, "--port", "0", "--sessions", str(sessions),
+                   "--with-parent", str(os.getpid())], use)
+
+
+class Server:
+    """A running server. Stops on `stop`, at the end of a `with`, and when this process is gone."""
+
+    url: str
+
+    def __init__(self, command: list[str], name: str, start_seconds: float = START_SECONDS):
+        self.name = name
+        self._lines: deque[str] = deque(maxlen=20)
+        self._ready = threading.Event()
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        in_time = self._ready.wait(start_seconds)
+        if not hasattr(self, "url"):
+            self.stop()
+            cause = "ended" if in_time else f"said nothing for {start_seconds:g} s"
+            raise EnvironmentFailed(f"The {name} server {cause} while starting. Its last lines: {self.tail()}")
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def tail(self) -> str:
+        """The last lines it printed."""
+        return "\n".join(self._lines) or "(none)"
+
+    def stop(self) -> None:
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, how)
+                self._process.wait(STOP_SECONDS)
+                break
+            except ProcessLookupError:
+                self._process.wait()
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self._reader.join(STOP_SECONDS)
+        self._process.stdin.close()
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            if line.startswith(READY):
+                self.url = line.removeprefix(READY).strip()
+                self._ready.set()
+            else:
+                self._lines.append(line.rstrip())
+        self._ready.set()
