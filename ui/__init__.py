@@ -69,7 +69,7 @@ def web(store, launcher, read_only: bool = False, trusted: bool = False):
     def named(what):
         return [path for _, _, page in pages() for path in getattr(page, what, ())]
 
-    files = shell.Files([HERE / "style.css", *named("CSS")], named("JS"), [HERE / "icon.svg", *named("FILES")])
+    files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", *named("JS")], [HERE / "icon.svg", *named("FILES")])
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/o/{name}", include_in_schema=False)

@@ -1,7 +1,147 @@
 """Runs: what has been run, what is running now, and how it went."""
 
-from ui import shell
+from datetime import UTC, datetime
+from pathlib import Path
+
+from backend.records import ENDED
+from ui import shell, written
+
+HERE = Path(__file__).parent
+CSS = [HERE / "runs.css"]
+
+EVERY = 2.5
+"""Seconds between two looks at the disk."""
+MOST = 100
+"""Runs in the list; searching narrows it."""
+LIVE = ("preparing", "running", "stalled", "stopping")
 
 
 def build(store, launcher) -> None:
-    shell.html(shell.skeleton(6))
+    import gradio as gr
+
+    curves = Curves(store)
+    read_only = getattr(launcher, "read_only", False)
+
+    def look(search: str, seen: str):
+        page = draw(store.runs(search), curves, search, read_only, str(store.folder))
+        token = str(hash(page))
+        return (gr.skip(), gr.skip()) if token == seen else (page, token)
+
+    with gr.Row(elem_classes="o-runs-top"):
+        shell.html(heading(read_only), elem_id="o-runs-heading")
+        search = gr.Textbox(placeholder="Search name, model, environment, status", show_label=False, container=False,
+                            label="Search runs", elem_id="o-runs-search", scale=0, min_width=320)
+    runs = shell.html(shell.skeleton(8), elem_id="o-runs")
+    seen = gr.State("")
+    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    shell.on_load(look, [search, seen], [runs, seen], queue=False)
+    search.input(look, [search, seen], [runs, seen], **quiet)
+    gr.Timer(EVERY).tick(look, [search, seen], [runs, seen], **quiet)
+
+
+def heading(read_only: bool) -> str:
+    button = "" if read_only else '<a class="o-button o-primary" href="/launch">New run</a>'
+    return f'<div class="o-row o-runs-title"><h1 class="o-title">Runs</h1>{button}</div>'
+
+
+class Curves:
+    """The total reward of a run over its steps as a small drawing, drawn again only when the run changed."""
+
+    def __init__(self, store):
+        self.store, self.drawn = store, {}
+
+    def __call__(self, id: str) -> str:
+        run = self.store.run(id)
+        version = run.version()
+        if self.drawn.get(id, ("",))[0] != version:
+            means = [point.mean for point in run.term_curves() if point.name == "total"]
+            self.drawn[id] = (version, spark(means))
+        return self.drawn[id][1]
+
+
+def spark(means: list[float | None], width: int = 88, height: int = 24, most: int = 44) -> str:
+    """A line with gaps where nothing was scored; more than `most` steps are averaged in equal stretches."""
+    stretch = max(1, -(-len(means) // most))
+    values = []
+    for start in range(0, len(means), stretch):
+        part = [v for v in means[start:start + stretch] if v is not None]
+        values.append(sum(part) / len(part) if part else None)
+    known = [v for v in values if v is not None]
+    if len(known) < 2:
+        return ""
+    low, span = min(known), (max(known) - min(known)) or 1.0
+    across = width - 6
+    path, pen, x, y = [], "M", 0.0, 0.0
+    for n, value in enumerate(values):
+        if value is None:
+            pen = "M"
+            continue
+        x, y = 2 + across * n / (len(values) - 1), height - 4 - (height - 8) * (value - low) / span
+        path.append(f"{pen}{x:.1f} {y:.1f}")
+        pen = "L"
+    return (f'<svg class="o-spark" width="{width}" height="{height}" viewBox="0 0 {width} {height}" aria-hidden="true">'
+            f'<path d="{" ".join(path)}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="2.2"/></svg>')
+
+
+def draw(runs, curves, search: str = "", read_only: bool = False, folder: str = "") -> str:
+    if not runs and search.strip():
+        return shell.empty("No run matches", f"Nothing here is called “{search.strip()}”. Search looks at names, models, "
+                           "environments and status.")
+    if not runs:
+        if read_only:
+            return shell.empty("No runs yet", "This site only shows runs, and its folder holds none.")
+        return shell.empty("No runs yet", "Start one: the quickstart learns to play Catch on two CPU cores in about "
+                           "five minutes, and you can watch every episode.", ("Launch a run", "/launch"))
+    rows = "".join(row(run, curves(run.id)) for run in runs[:MOST])
+    more = (f'<p class="o-muted o-small o-runs-more">The newest {MOST} of {len(runs):,} runs. Search to see others.</p>'
+            if len(runs) > MOST else "")
+    heads = "".join(f"<th{css}>{title}</th>" for title, css in (
+        ("Run", ""), ("Status", ""), ("Progress", ""), ("Reward", ' class="o-right"'), ("", ""),
+        ("Episodes", ' class="o-right"'), ("Started", ' class="o-right"'), ("Took", ' class="o-right"')))
+    return (f'{summary(runs)}<div class="o-card o-flush"><table class="o-table o-runs"><thead><tr>{heads}</tr></thead>'
+            f"<tbody>{rows}</tbody></table></div>{more}")
+
+
+def summary(runs) -> str:
+    counts = {}
+    for run in runs:
+        counts[run.status] = counts.get(run.status, 0) + 1
+    live = [f"{counts[status]} {status}" for status in ("running", "preparing", "stopping", "stalled", "queued")
+            if counts.get(status)]
+    words = " · ".join([written.counted(len(runs), "run"), *live])
+    return f'<p class="o-muted o-small o-runs-count" aria-live="polite">{words}</p>'
+
+
+def row(run, curve: str) -> str:
+    share = min(1.0, run.step / run.steps) if run.steps else 0.0
+    demo = '<span class="o-tag" title="A recorded run that ships with the project">demo</span>' if run.demo else ""
+    environments = "".join(f'<span class="o-tag">{written.text(id)}</span>' for id in run.environments)
+    reward = ('<span class="o-faint" title="Nothing scored yet">–</span>' if run.reward is None
+              else f'<b title="Mean total reward of the last step">{written.number(run.reward)}</b>')
+    return (f'<tr class="o-{run.status}"><td class="o-runs-name"><a href="/run?id={written.attribute(run.id)}" '
+            f'title="{written.attribute(run.id)}">{written.text(run.name)}</a>{demo}'
+            f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div></td>'
+            f'<td class="o-runs-status">{shell.chip(run.status, run=True)}</td>'
+            f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} <em>steps</em></span>'
+            f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '
+            f'aria-valuenow="{run.step}"><i style="width:{share:.1%}"></i></div></td>'
+            f'<td class="o-right o-runs-reward">{reward}</td><td class="o-runs-curve">{curve}</td>'
+            f'<td class="o-right o-runs-episodes">{run.episodes:,}<em> episodes</em></td>'
+            f'<td class="o-right o-runs-started">{when(run.started)}</td>'
+            f'<td class="o-right o-runs-took">{took(run)}</td></tr>')
+
+
+def when(started: float | None) -> str:
+    """Its script says how long ago; the exact time is on hover."""
+    if started is None:
+        return '<span class="o-faint">not yet</span>'
+    moment = datetime.fromtimestamp(started, UTC)
+    return f'<time data-ago="{started:.0f}" datetime="{moment:%Y-%m-%dT%H:%M:%SZ}">{moment:%d %b %H:%M} UTC</time>'
+
+
+def took(run) -> str:
+    if run.started is None:
+        return '<span class="o-faint">–</span>'
+    if run.status not in ENDED:
+        return f'<span data-since="{run.started:.0f}"></span>'
+    return shell.duration(run.seconds)

@@ -79,6 +79,20 @@ def chip(status: str, run: bool = False) -> str:
     return f'<span class="o-chip o-{escape(css)}"><i aria-hidden="true">{CHIPS.get(status, "?")}</i>{escape(words)}</span>'
 
 
+def duration(seconds: float | None) -> str:
+    """`42 s`, `3 min 5 s`, `1 h 12 min`, `2 d 3 h`; the same words as shell.js."""
+    if seconds is None:
+        return "–"
+    s = max(0, int(seconds))
+    if s < 60:
+        return f"{s} s"
+    if s < 3600:
+        return f"{s // 60} min" + (f" {s % 60} s" if s % 60 else "")
+    if s < 86_400:
+        return f"{s // 3600} h {s % 3600 // 60} min"
+    return f"{s // 86_400} d {s % 86_400 // 3600} h"
+
+
 # ------------------------------------------------------------------------------------------------------ served files
 
 

@@ -1,0 +1,103 @@
+"""Ortam's web application: builds store, launcher and pages, starts the worker, and serves.
+
+    python app.py [--host 127.0.0.1] [--port 7860] [--runs DIR] [--no-worker] [--read-only] [--trusted]
+"""
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from backend.errors import OrtamError, PortTaken
+
+HERE = Path(__file__).resolve().parent
+
+
+def main(argv: list[str] | None = None) -> int:
+    asked = read(argv)
+    try:
+        listening = listen(asked.host, asked.port)
+    except OrtamError as error:
+        print(error, file=sys.stderr)
+        return 1
+    folder = asked.runs.resolve()
+    with working(folder) if asked.worker and not asked.read_only else contextlib.nullcontext():
+        serve(folder, listening, asked)
+    return 0
+
+
+def read(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python app.py", description="Serve Ortam's pages and start its worker.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one of this machine")
+    parser.add_argument("--port", type=int, default=7860)
+    parser.add_argument("--runs", type=Path, default=Path(os.environ.get("ORTAM_RUNS") or HERE / "runs"), metavar="DIR",
+                        help="folder of the runs")
+    parser.add_argument("--no-worker", dest="worker", action="store_false", help="start no worker; queued runs wait for one")
+    parser.add_argument("--read-only", action="store_true", help="show runs, but neither start nor stop any")
+    parser.add_argument("--trusted", action="store_true", help="allow what runs the user's own Python code")
+    return parser.parse_args(argv)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket. Raises PortTaken, or OrtamError for an address that isn't this machine's."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        if isinstance(error, OverflowError):
+            raise OrtamError(f"--port {port} isn't a port; use one from 1 to 65535, such as --port 7860") from None
+        if isinstance(error, PermissionError):
+            raise OrtamError(f"Port {port} may only be used by the administrator; choose another with --port N, such as "
+                             "--port 7860") from None
+        if isinstance(error, socket.gaierror) or error.errno == 99:
+            raise OrtamError(f"--host {host} isn't an address of this machine; use 127.0.0.1 or 0.0.0.0") from None
+        raise PortTaken(f"Port {port} is already in use; stop what listens there or choose another with --port N, such as "
+                        f"--port {port + 1}") from None
+    return listening
+
+
+@contextlib.contextmanager
+def working(folder: Path) -> Iterator[None]:
+    """The worker as a process of its own. Trainers are in groups of their own: they go on when it ends."""
+    worker = subprocess.Popen([sys.executable, "-m", "backend", "worker", "--runs", str(folder)], cwd=HERE,
+                              stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield
+    finally:
+        worker.terminate()
+        try:
+            worker.wait(5)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+
+
+def serve(folder: Path, listening: socket.socket, asked: argparse.Namespace) -> None:
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import uvicorn
+
+    from backend.launcher import Launcher
+    from backend.store import Store
+    from ui import web
+
+    store = Store(folder)
+    site = web(store, Launcher(store), read_only=asked.read_only, trusted=asked.trusted)
+    server = uvicorn.Server(uvicorn.Config(site, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=True))
+    shown = "127.0.0.1" if asked.host in ("0.0.0.0", "::") else f"[{asked.host}]" if ":" in asked.host else asked.host
+    print(f"Ortam is at http://{shown}:{listening.getsockname()[1]}   runs: {folder}", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    sys.exit(main())
