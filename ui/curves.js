@@ -1,0 +1,259 @@
+/* Curves. `ortamCurves(box, pick)` keeps the charts of one section in `box`; `pick(step)` is called for a clicked point.
+   Only charts in sight are drawn, and only when their points changed; zoom and hidden lines stay (uirevision). */
+(() => {
+  const PLOTLY = "/o/plotly.min.js";
+  let loading = null;
+  const plotly = () => loading ??= window.Plotly ? Promise.resolve() : new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = PLOTLY;
+    script.onload = done;
+    script.onerror = () => { loading = null; failed(); };
+    document.head.appendChild(script);
+  });
+
+  const BARS = 60;   // up to so many steps, shares are bars
+  const make = (tag, css, text) => {
+    const el = document.createElement(tag);
+    if (css) el.className = css;
+    if (text !== undefined) el.textContent = text;
+    return el;
+  };
+  const token = (name) => getComputedStyle(document.body).getPropertyValue(`--o-${name}`).trim() || "#888";
+  const clear = (colour, share) => {
+    const hex = /^#([0-9a-f]{6})$/i.exec(colour);
+    if (!hex) return colour;
+    const n = parseInt(hex[1], 16);
+    return `rgba(${n >> 16}, ${(n >> 8) & 255}, ${n & 255}, ${share})`;
+  };
+  const spelled = (value, share) => {
+    if (value === null || value === undefined) return "–";
+    const size = Math.abs(value);
+    const shown = share ? `${+(size * 100).toFixed(size < 0.1 && size > 0 ? 1 : 0)} %`
+      : size !== 0 && size < 0.001 ? size.toExponential(1)
+      : size >= 10000 ? size.toLocaleString("en", { maximumFractionDigits: 0 }) : String(+size.toPrecision(3));
+    return (value < 0 ? "−" : "") + shown;
+  };
+  const kept = (name, value) => {
+    try {
+      if (value === undefined) return JSON.parse(localStorage.getItem(name) || "[]");
+      localStorage.setItem(name, JSON.stringify(value));
+    } catch { /* private window */ }
+    return [];
+  };
+
+  class Chart {
+    constructor(shown, pick) {
+      this.pick = pick;
+      this.lines = new Map();
+      this.memory = `ortam-hidden-${shown.id}`;
+      this.hidden = new Set(kept(this.memory));
+      this.dirty = false;
+      this.seen = false;
+      this.box = make("figure", `o-card o-chart o-hidden${shown.section === "learning" ? " o-chart-large" : ""}`);
+      const caption = make("figcaption", "o-chart-head");
+      this.title = make("h3", "o-chart-title");
+      this.legend = make("div", "o-legend");
+      caption.append(this.title, this.legend);
+      this.plot = make("div", "o-plot");
+      this.box.append(caption, this.plot);
+      this.shown = null;
+      this.show(shown);
+      new IntersectionObserver(([entry]) => {
+        this.seen = entry.isIntersecting;
+        if (this.seen && this.dirty) this.draw();
+      }, { rootMargin: "200px" }).observe(this.box);
+    }
+
+    show(shown) {
+      this.shown = shown;
+      this.title.replaceChildren(make("span", "", shown.title), make("span", "o-chart-unit", shown.unit));
+      this.title.title = shown.about;
+      this.plot.setAttribute("aria-label", `${shown.title}. ${shown.about}`);
+      this.plot.setAttribute("role", "img");
+    }
+
+    /* Points from step `from` on replace what is there. */
+    merge(lines, from, whole) {
+      let changed = false;
+      for (const series of this.shown.series) {
+        const fresh = lines[series.key];
+        if (whole) this.lines.delete(series.key);
+        if (!fresh) continue;
+        changed = true;
+        const line = this.lines.get(series.key) ?? { x: [], y: [], low: [], high: [] };
+        let keep = line.x.length;
+        while (keep && line.x[keep - 1] >= from) keep -= 1;
+        const n = fresh.x.length;
+        this.lines.set(series.key, {
+          x: line.x.slice(0, keep).concat(fresh.x),
+          y: line.y.slice(0, keep).concat(fresh.y),
+          low: line.low.slice(0, keep).concat(fresh.low ?? Array(n).fill(null)),
+          high: line.high.slice(0, keep).concat(fresh.high ?? Array(n).fill(null)),
+        });
+      }
+      if (changed || whole) this.refresh();
+    }
+
+    present() {
+      return this.shown.series.filter(({ key }) => this.lines.get(key)?.y.some((y) => this.shown.kind === "shares" ? y > 0 : y !== null));
+    }
+
+    get empty() { return this.present().length === 0; }
+
+    refresh() {
+      this.box.classList.toggle("o-hidden", this.empty);
+      if (this.empty) return;
+      this.label();
+      this.dirty = true;
+      if (this.seen) this.draw();
+    }
+
+    label() {
+      const present = this.present();
+      this.legend.replaceChildren(...present.map((series) => {
+        const line = this.lines.get(series.key);
+        const chip = make("button", "o-key");
+        chip.type = "button";
+        chip.style.setProperty("--c", `var(--o-${series.colour})`);
+        chip.setAttribute("aria-pressed", String(!this.hidden.has(series.key)));
+        chip.title = present.length > 1 ? `Show or hide ${series.label}` : series.label;
+        chip.disabled = present.length < 2;
+        chip.append(make("i"), make("span", "", series.label), make("b", "o-num", spelled(line.y[line.y.length - 1], this.shown.share)));
+        chip.onclick = () => {
+          this.hidden.has(series.key) ? this.hidden.delete(series.key) : this.hidden.add(series.key);
+          kept(this.memory, [...this.hidden]);
+          this.refresh();
+        };
+        return chip;
+      }));
+    }
+
+    mark(step) {
+      if (this.marked === step) return;
+      this.marked = step;
+      if (this.plot.data) window.Plotly.relayout(this.plot, { shapes: this.shapes() });
+    }
+
+    shapes() {
+      if (this.marked === null || this.marked === undefined) return [];
+      return [{ type: "line", x0: this.marked, x1: this.marked, yref: "paper", y0: 0, y1: 1,
+        line: { color: token("accent"), width: 1, dash: "dot" } }];
+    }
+
+    traces() {
+      const { kind, share } = this.shown;
+      const present = this.present().filter(({ key }) => !this.hidden.has(key));
+      const traces = [];
+      const stacked = kind === "shares";
+      const steps = stacked ? Math.max(0, ...present.map(({ key }) => this.lines.get(key).x.length)) : 0;
+      for (const series of present) {
+        const line = this.lines.get(series.key);
+        const colour = token(series.colour);
+        const said = share ? "%{y:.1~%}" : "%{y:.4~g}";
+        const name = series.label.replace(/[<>&]/g, " ");
+        if (stacked) {
+          traces.push(steps <= BARS
+            ? { type: "bar", name, x: line.x, y: line.y, marker: { color: colour, line: { width: 0 } }, hovertemplate: said }
+            : { type: "scatter", mode: "lines", name, x: line.x, y: line.y, stackgroup: "all", line: { width: 0, color: colour },
+                fillcolor: clear(colour, 0.85), hovertemplate: said });
+          continue;
+        }
+        if (series.band) traces.push(this.band(line, colour));
+        traces.push({
+          type: "scatter", mode: series.dots ? "markers+lines" : "lines+markers", name, x: line.x, y: line.y, connectgaps: false,
+          line: { color: colour, width: series.key === "curve:total" ? 2.4 : 1.8, dash: series.dots ? "dot" : "solid" },
+          marker: { color: colour, size: series.dots ? 7 : lonely(line.y), line: { width: 0 } },
+          customdata: series.band ? line.x.map((_, k) => [line.low[k], line.high[k]]) : undefined,
+          hovertemplate: series.band ? `${said}  <span style="opacity:.7">%{customdata[0]:.3~g} … %{customdata[1]:.3~g}</span>` : said,
+        });
+      }
+      return traces;
+    }
+
+    /* One polygon for each stretch without a gap. */
+    band(line, colour) {
+      const x = [], y = [];
+      let start = 0;
+      for (let k = 0; k <= line.x.length; k += 1) {
+        if (k < line.x.length && line.low[k] !== null && line.high[k] !== null) continue;
+        if (k - start > 1) {
+          if (x.length) { x.push(null); y.push(null); }
+          for (let n = start; n < k; n += 1) { x.push(line.x[n]); y.push(line.high[n]); }
+          for (let n = k - 1; n >= start; n -= 1) { x.push(line.x[n]); y.push(line.low[n]); }
+        }
+        start = k + 1;
+      }
+      return { type: "scatter", mode: "lines", x, y, fill: "toself", fillcolor: clear(colour, 0.13), line: { width: 0, color: colour },
+        hoverinfo: "skip", showlegend: false };
+    }
+
+    layout() {
+      const { share, kind, log } = this.shown;
+      const text = token("muted"), grid = clear(token("line-2"), 0.45);
+      const steps = this.present().flatMap(({ key }) => { const x = this.lines.get(key).x; return [x[0], x[x.length - 1]]; });
+      const last = Math.max(...steps), first = Math.min(...steps);
+      const few = last - first < 8;
+      const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickfont: { color: text, size: 11 }, fixedrange: false,
+        automargin: false };
+      return {
+        uirevision: "kept", autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
+        margin: { l: 44, r: 10, t: 8, b: 26 }, font: { family: token("sans"), size: 12, color: token("text") },
+        hovermode: "x unified", hoverdistance: -1, barmode: "stack", bargap: 0.12, shapes: this.shapes(),
+        hoverlabel: { bgcolor: token("surface"), bordercolor: token("line-2"), font: { size: 12, color: token("text") }, namelength: 24 },
+        dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+        xaxis: { ...axis, showgrid: false, ticks: "", tickformat: "~d", nticks: 8, unifiedhovertitle: { text: "step %{x}" },
+          showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", spikecolor: text, spikesnap: "cursor",
+          ...(few ? { dtick: 1, range: [first - 0.5, Math.max(last, first + 3) + 0.5] } : {}) },
+        yaxis: { ...axis, showline: false, zeroline: !share, nticks: 5, type: log ? "log" : "linear",
+          tickformat: share ? ".0~%" : ".3~g",
+          ...(share ? { range: kind === "shares" ? [0, 1] : [-0.02, 1.04] } : { rangemode: "normal" }) },
+      };
+    }
+
+    async draw() {
+      this.dirty = false;
+      try {
+        await plotly();
+      } catch {
+        this.plot.textContent = "The curves can't be drawn: plotly.min.js did not arrive. Reload the page.";
+        return;
+      }
+      const first = !this.plot.data;
+      await window.Plotly.react(this.plot, this.traces(), this.layout(), { displayModeBar: false, responsive: true, showTips: false,
+        doubleClick: "reset" });
+      if (!first) return;
+      this.plot.on("plotly_click", ({ points }) => points.length && this.pick(points[0].x));
+    }
+
+    leave() {
+      if (this.plot.data) window.Plotly.purge(this.plot);
+      this.box.remove();
+    }
+  }
+
+  /* Marker sizes: a point between two gaps is no line, so it gets a dot. */
+  const lonely = (y) => y.map((value, k) => (value !== null && (y[k - 1] ?? null) === null && (y[k + 1] ?? null) === null ? 6 : 0));
+
+  window.ortamCurves = (box, pick) => {
+    const charts = new Map();
+    document.addEventListener("ortam:theme", () => {
+      for (const chart of charts.values()) {
+        chart.dirty = !chart.empty;
+        if (chart.seen && chart.dirty) chart.draw();
+      }
+    });
+    return {
+      show(list) {
+        for (const [id, chart] of charts) if (!list.some((shown) => shown.id === id)) { chart.leave(); charts.delete(id); }
+        for (const shown of list) {
+          if (charts.has(shown.id)) charts.get(shown.id).show(shown);
+          else charts.set(shown.id, new Chart(shown, pick));
+        }
+        box.replaceChildren(...list.map(({ id }) => charts.get(id).box));
+      },
+      merge({ lines, from, whole }) { for (const chart of charts.values()) chart.merge(lines, from, whole); },
+      mark(step) { for (const chart of charts.values()) chart.mark(step); },
+      get empty() { return [...charts.values()].every((chart) => chart.empty); },
+    };
+  };
+})();

@@ -1,0 +1,288 @@
+/* Watch: asks the server what is new, and puts it in its place. See ui/watch.py for the question and the answer. */
+window.ortamWatch = (element, server) => {
+  const one = (selector) => element.querySelector(selector);
+  const page = one(".o-watch");
+  if (page.dataset.begun) return;
+  page.dataset.begun = "1";
+  const query = new URLSearchParams(location.search);
+  const TICK = 2000, IDLE = 10000, CARDS = 12, LINES = 3000;
+
+  let run = query.get("id") ?? "";
+  let have = { version: "", parts: {}, newest: 0 };
+  const cursors = { learning: null, play: null };
+  let tab = "", logAt = null, live = true, gone = false, misses = 0, timer = 0, asking = false, again = false, told0 = 0;
+
+  /* ------------------------------------------------------------------------------------------------- asking */
+
+  const question = () => ({
+    run, version: have.version, parts: have.parts, newest: have.newest, log: logAt,
+    charts: Object.fromEntries(["learning", "play", tab].filter((name) => name in cursors).map((name) => [name, cursors[name]])),
+  });
+
+  const tick = async () => {
+    if (!element.isConnected) return;
+    if (asking) { again = true; return; }
+    clearTimeout(timer);
+    asking = true;
+    try {
+      const told = await server.look(question());
+      if (!told?.version) throw told;
+      misses = 0;
+      await apply(told);
+    } catch (problem) {
+      if (problem instanceof Error) console.error(problem);
+      misses += 1;
+      if (problem?.detail === "Function not found." && misses > 1) return location.reload();
+    }
+    asking = false;
+    const away = one(".o-away");
+    away.classList.toggle("o-hidden", misses < 2);
+    if (misses >= 2) away.textContent = "The server doesn't answer. The run goes on without it; this page keeps trying.";
+    if (again) { again = false; return tick(); }
+    const wait = misses ? Math.min(IDLE, TICK * misses) : live && !gone ? TICK : IDLE;
+    timer = setTimeout(tick, document.hidden ? Math.max(wait, IDLE) : wait);
+  };
+
+  const soon = () => { clearTimeout(timer); return tick(); };
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) soon(); });
+
+  /* ---------------------------------------------------------------------------------------- what came back */
+
+  const apply = async (told) => {
+    page.removeAttribute("aria-busy");
+    gone = "gone" in told;
+    page.classList.toggle("o-is-gone", gone);
+    put("gone", told.gone ?? "");
+    if (gone) { have = { version: "", parts: {}, newest: 0 }; return; }
+    have.version = told.version;
+    if (told.log) printed(told.log);
+    if (!told.run) return;
+    if (run !== told.run) {
+      run = told.run;
+      remember("id", run);
+    }
+    told0 = performance.now();
+    live = told.live;
+    for (const [name, [mark, html]] of Object.entries(told.parts ?? {})) {
+      have.parts[name] = mark;
+      put(name, html);
+    }
+    const waiting = Boolean(one("[data-part=waiting]").firstChild);
+    page.classList.toggle("o-is-waiting", waiting);
+    page.classList.toggle("o-is-live", live);
+    document.title = `${live && told.step ? `${told.step}/${told.steps} ` : ""}${told.name} · Ortam`;
+    if (told.cards) cards(told);
+    if (told.charts) describe(told.charts);
+    for (const [name, points] of Object.entries(told.points ?? {})) {
+      cursors[name] = { bucket: points.bucket, step: points.step };
+      sections[name].merge(points);
+      if (name === tab) note(name);
+    }
+    clocks();
+  };
+
+  const put = (name, html) => {
+    const box = one(`[data-part=${name}]`);
+    if (box.innerHTML !== html) box.innerHTML = html;
+  };
+
+  const remember = (name, value) => {
+    const now = new URLSearchParams(location.search);
+    value === null ? now.delete(name) : now.set(name, value);
+    history.replaceState(history.state, "", `${location.pathname}?${now}${location.hash}`);
+  };
+
+  const spell = (seconds) => {
+    const s = Math.max(0, Math.floor(seconds));
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+    if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+    return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  };
+  const clocks = () => {
+    const passed = (performance.now() - told0) / 1000;
+    for (const clock of element.querySelectorAll("[data-clock]")) {
+      clock.textContent = spell(Number(clock.dataset.seconds) + (clock.dataset.clock === "up" ? passed : -passed));
+    }
+  };
+  const beat = setInterval(() => {
+    if (!element.isConnected) return clearInterval(beat);
+    if (live && !gone && !misses) clocks();
+  }, 1000);
+
+  const cards = (told) => {
+    const lane = one(".o-lane-cards");
+    lane.querySelector(".o-skeleton")?.remove();
+    const fresh = document.createElement("template");
+    fresh.innerHTML = told.cards.join("");
+    if (lane.firstChild) for (const card of fresh.content.children) card.classList.add("o-new");
+    lane.prepend(fresh.content);
+    while (lane.children.length > CARDS) lane.lastElementChild.remove();
+    have.newest = told.newest;
+    one("[data-count]").textContent = `${told.episodes.toLocaleString("en")} so far`;
+  };
+
+  /* ------------------------------------------------------------------------------------------------ curves */
+
+  const pick = (step) => openStep(step);
+  const sections = {};
+  for (const box of element.querySelectorAll("[data-section]")) sections[box.dataset.section] = window.ortamCurves(box, pick);
+
+  const describe = ({ mark, shown }) => {
+    have.parts.charts = mark;
+    for (const [name, section] of Object.entries(sections)) {
+      section.show(shown.filter((chart) => chart.section === name));
+      section.mark(marked);
+    }
+    one("[data-tab=other]").classList.toggle("o-hidden", !shown.some((chart) => chart.section === "other"));
+  };
+
+  const note = (name) => {
+    const box = one(`[data-section=${name}]`);
+    const said = box.querySelector(".o-nothing");
+    if (!sections[name].empty) return said?.remove();
+    if (said) return;
+    const line = document.createElement("p");
+    line.className = "o-nothing o-muted";
+    line.textContent = live ? "Nothing measured yet; it comes with the first finished step." : "Nothing was measured.";
+    box.append(line);
+  };
+
+  /* ---------------------------------------------------------------------------------- the episodes of a step */
+
+  let marked = null;
+  const panel = one("[data-panel=step]");
+  const openStep = async (step) => {
+    marked = step;
+    for (const section of Object.values(sections)) section.mark(step);
+    remember("step", step);
+    if (!panel.firstChild) panel.innerHTML = '<div class="o-card o-skeleton"><i style="width:20%"></i><i></i><i></i></div>';
+    try {
+      const told = await server.step({ run, step });
+      if (marked === step && told?.html) panel.innerHTML = told.html;
+    } catch { panel.textContent = "These episodes can't be read now; try again in a moment."; }
+    const box = panel.getBoundingClientRect();
+    if (box.top < 60 || box.top > innerHeight - 160) panel.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  };
+  const closeStep = () => {
+    marked = null;
+    panel.replaceChildren();
+    for (const section of Object.values(sections)) section.mark(null);
+    remember("step", null);
+  };
+
+  /* --------------------------------------------------------------------------------------------- tabs and log */
+
+  const log = one(".o-log");
+  const printed = ({ lines, next }) => {
+    const below = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+    logAt = next;
+    log.lastElementChild?.remove();
+    const fresh = document.createElement("template");
+    fresh.innerHTML = lines.map((line) => `<div>${line || " "}</div>`).join("");
+    log.append(fresh.content);
+    while (log.childElementCount > LINES) log.firstElementChild.remove();
+    if (below) log.scrollTop = log.scrollHeight;
+  };
+
+  const tabs = [...element.querySelectorAll("[data-tab]")];
+  const open = (name, focus = false) => {
+    tab = name;
+    for (const button of tabs) {
+      const chosen = button.dataset.tab === name;
+      button.setAttribute("aria-selected", String(chosen));
+      button.tabIndex = chosen ? 0 : -1;
+      if (chosen && focus) button.focus();
+      one(`#o-panel-${button.dataset.tab}`).classList.toggle("o-hidden", !chosen);
+    }
+    logAt = name === "log" ? logAt ?? -1 : null;
+    if (name === "log" && logAt === -1) log.replaceChildren();
+    if (name in sections) cursors[name] ??= null;
+    if (name === "spec" && run) spec();
+    have.version = "";
+  };
+  const spec = async () => {
+    const told = await server.spec({ run }).catch(() => null);
+    if (told?.html) one("#o-panel-spec").innerHTML = told.html;
+  };
+  const choose = (name, focus) => {
+    open(name, focus);
+    history.replaceState(history.state, "", `${location.pathname}${location.search}#${name}`);
+    soon();
+  };
+
+  /* ------------------------------------------------------------------------------------------------- buttons */
+
+  const ask = (button) => {
+    const box = document.createElement("span");
+    box.className = "o-row o-sure";
+    const cancel = button.textContent === "Cancel";
+    box.innerHTML = `<span>${cancel ? "Cancel this run?" : "Stop when this step is done?"}</span>
+      <button class="o-button o-danger" type="button" data-do="stop-now">${cancel ? "Cancel it" : "Stop"}</button>
+      <button class="o-button" type="button" data-do="keep">Keep ${cancel ? "it" : "running"}</button>`;
+    box.dataset.words = button.textContent;
+    button.replaceWith(box);
+    box.querySelector("[data-do=stop-now]").focus();
+  };
+  const settle = (box, words, disabled) => {
+    const button = document.createElement("button");
+    button.className = "o-button";
+    button.type = "button";
+    button.dataset.do = "stop";
+    button.disabled = disabled;
+    button.textContent = words;
+    box.replaceWith(button);
+    return button;
+  };
+  const acts = {
+    "stop": (button) => ask(button),
+    "keep": (button) => { const box = button.closest(".o-sure"); settle(box, box.dataset.words, false).focus(); },
+    "stop-now": async (button) => {
+      const box = button.closest(".o-sure");
+      const words = box.dataset.words;
+      const waiting = settle(box, "Stopping…", true);
+      const told = await server.stop({ run }).catch(() => ({ problem: "The server doesn't answer; try again in a moment." }));
+      if (told?.problem) {
+        waiting.disabled = false;
+        waiting.textContent = words;
+        waiting.insertAdjacentHTML("beforebegin", '<span class="o-small o-not"></span>');
+        waiting.previousElementSibling.textContent = told.problem;
+      }
+      have.version = "";
+      soon();
+    },
+    "close-step": closeStep,
+    "copy": async (button) => {
+      const text = one(".o-yaml").textContent;
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }
+      catch {
+        getSelection().selectAllChildren(one(".o-yaml"));
+        button.textContent = document.execCommand("copy") ? "Copied" : "Selected; press Ctrl+C";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    },
+  };
+  element.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button || button.disabled) return;
+    if (button.dataset.tab) choose(button.dataset.tab);
+    else if (button.dataset.step) openStep(Number(button.dataset.step));
+    else acts[button.dataset.do]?.(button);
+  });
+  one(".o-tabs").addEventListener("keydown", (event) => {
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!way) return;
+    const seen = tabs.filter((button) => !button.classList.contains("o-hidden"));
+    const at = seen.findIndex((button) => button.dataset.tab === tab);
+    choose(seen[(at + way + seen.length) % seen.length].dataset.tab, true);
+    event.preventDefault();
+  });
+
+  const wanted = location.hash.slice(1);
+  open(tabs.some((button) => button.dataset.tab === wanted) ? wanted : "lengths");
+  tick().then(() => {
+    if (tab === "spec") spec();
+    const step = query.get("step");
+    if (step && /^\d+$/.test(step)) openStep(Number(step));
+  });
+};

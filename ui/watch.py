@@ -1,0 +1,214 @@
+"""Watch: is it learning, and if not, why?
+
+The page is drawn once and then asks `look` every two seconds. A question says what the browser has (the store's version,
+a mark of each part, the last point of each group of curves, the last episode, the place in the log), and the answer holds
+only what is newer; while nothing changed it is a few bytes. The server keeps nothing between two questions, so a page
+survives a reload and a restart of the server.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from backend import signal
+from backend.environments.catalog import CATALOG
+from backend.errors import OrtamError
+from backend.records import ENDED, RunSpec
+from backend.store.printed import printed
+from backend.store.sums import groups, means, outcomes, unscored
+from ui import charts, console, shell
+from ui import watch_parts as parts
+
+HERE = Path(__file__).parent
+CSS = [HERE / "watch.css"]
+JS = [HERE / "curves.js", HERE / "watch.js"]
+
+CARDS = 12
+"""Newest episodes shown."""
+LAST_LINES = 14
+"""Of the log, under what went wrong."""
+START = "(function begin() { window.ortamWatch ? window.ortamWatch(element, server) : setTimeout(begin, 20); })()"
+
+
+def plotly() -> Path:
+    """Plotly's script, as it comes inside the Python package."""
+    from importlib.util import find_spec
+
+    found = find_spec("plotly")
+    return Path(found.origin).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr, arg-type]
+
+
+FILES = [plotly()]
+
+
+class Cursor(BaseModel):
+    """How far the browser's curves of a section go."""
+
+    model_config = ConfigDict(extra="ignore")
+    bucket: int = Field(ge=1)
+    step: int = Field(ge=-1)
+
+
+class Asked(BaseModel):
+    """What a browser has, and for which part of the page it asks."""
+
+    model_config = ConfigDict(extra="ignore")
+    run: str = Field("", max_length=200)
+    version: str = ""
+    parts: dict[str, str] = {}
+    newest: int = 0
+    charts: dict[str, Cursor | None] = {}
+    """Section -> how far; None: nothing yet."""
+    log: int | None = None
+    """Byte of the log from which on it is wanted; -1 for its end; None where the log isn't open."""
+
+
+class AskedStep(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    run: str = Field(max_length=200)
+    step: int
+
+
+def build(store, launcher) -> None:
+    def look(asked: dict) -> dict:
+        return answer(store, Asked.model_validate(asked), may_stop=launcher is not None)
+
+    def step(asked: dict) -> dict:
+        question = AskedStep.model_validate(asked)
+        return {"html": step_of(store.run(question.run), question.step)}
+
+    def spec(asked: dict) -> dict:
+        run = store.run(Asked.model_validate(asked).run)
+        return {"html": parts.spec_panel(run.id, run.spec_text)}
+
+    def stop(asked: dict) -> dict:
+        if launcher is None:
+            return {"problem": "This page is read only, so it can't stop a run."}
+        try:
+            launcher.stop(store.run(Asked.model_validate(asked).run).id)
+        except OrtamError as problem:
+            return {"problem": str(problem)}
+        return {}
+
+    shell.html("", html_template=(HERE / "watch.html").read_text("utf-8"), elem_id="o-watch", js_on_load=START,
+               server_functions=[look, step, spec, stop])
+
+
+def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
+    """Only what is newer than what was asked; `version` is always there."""
+    try:
+        run = store.run(asked.run or "latest")
+    except OrtamError as problem:
+        return {"version": "none", "gone": parts.unknown(asked.run, str(problem))}
+    told: dict[str, Any] = {"version": f"{run.id}|{run.version()}"}
+    if asked.log is not None:
+        told |= _log(run.path, asked.log)
+    if told["version"] == asked.version and all(asked.charts.values()):
+        return told
+    spec, progress, status = run.spec, run.progress(), run.status()
+    drawn = {
+        "head": parts.head(run.id, spec, status, may_stop),
+        "progress": parts.progress(status, progress),
+        "alert": _alert(run, status, progress),
+        "health": parts.health(run.id, _health(run.path, progress.step)),
+        "waiting": "" if run.count_episodes() else parts.waiting(status, spec, progress.phase.lower()),
+    }
+    marks = {name: hashlib.sha1(html.encode("utf-8", "replace")).hexdigest()[:8] for name, html in drawn.items()}
+    told["parts"] = {name: [marks[name], html] for name, html in drawn.items() if asked.parts.get(name) != marks[name]}
+    told |= {"run": run.id, "name": spec.name, "status": status, "step": progress.step, "steps": progress.steps,
+             "live": status not in ENDED}
+    told |= _episodes(run, spec, asked.newest)
+    told |= _charts(run, spec, progress.step, asked)
+    return {key: value for key, value in told.items() if value not in ({}, [])}
+
+
+def _log(run: Path, since: int) -> dict[str, Any]:
+    text, after = printed(run, None if since < 0 else since)
+    return {"log": {"lines": console.lines(text), "next": after}} if text or since < 0 else {}
+
+
+def _alert(run, status: str, progress) -> str:
+    if status not in ("failed", "lost", "stalled"):
+        return ""
+    lines = [line for line in console.lines(printed(run.path)[0]) if line][-LAST_LINES:]
+    return parts.alert(status, progress, run.result(), lines, bool(progress.step))
+
+
+def _health(run: Path, step: int) -> signal.Health:
+    window = signal.WINDOW
+    return signal.health([signal.Group(**row) for row in groups(run, step - 2 * window)],
+                         [signal.Outcome(**row) for row in outcomes(run, step - 2 * window)],
+                         [signal.Unscored(**row) for row in unscored(run, step - window)])
+
+
+def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
+    rows = run.episodes(sort="-seq", limit=CARDS, after=newest)
+    if not rows:
+        return {}
+    uses = {environment.id: environment.use for environment in spec.environments}
+    cards = [parts.card(run.id, run.episode(row.id), _viewer(uses.get(row.environment, ""))) for row in rows]
+    return {"cards": cards, "newest": rows[0].seq, "episodes": run.count_episodes()}
+
+
+def _viewer(use: str) -> str:
+    return CATALOG[use].description.viewer if use in CATALOG else "transcript"
+
+
+def step_of(run, step: int) -> str:
+    rows = run.episodes(step=step, phase="train", sort="step", limit=4096)
+    steps = [row["step"] for row in means(run.path, step - 2) if row["step"] in (step - 1, step + 1)]
+    nearest = (step - 1 if step - 1 in steps else None, step + 1 if step + 1 in steps else None)
+    told = [signal.Group(**row) for row in groups(run.path, step - 1) if row["step"] == step]
+    return parts.step_panel(run.id, step, told, rows, nearest)
+
+
+# -------------------------------------------------------------------------------------------------------------- curves
+
+
+def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
+    """The charts of the sections asked for, with the points that the browser lacks."""
+    terms = [term.name for term in spec.rewards]
+    names = run.metric_names()
+    terms += sorted({point.name for point in run.term_curves(step - 2)} - {"total", *terms})
+    always = [series.key for chart in charts.CHARTS for series in chart.series if not series.key.startswith("metric:")]
+    shown = charts.charts(terms, [*always, *(f"metric:{name}" for name in names)])
+    described = charts.described(shown)
+    mark = hashlib.sha1(repr(described).encode()).hexdigest()[:8]
+    known = asked.parts.get("charts") == mark
+    told: dict[str, Any] = {} if known else {"charts": {"mark": mark, "shown": described}}
+    bucket = charts.width(step)
+    points = {}
+    for section, cursor in asked.charts.items():
+        if not known or (cursor is not None and cursor.bucket != bucket):
+            cursor = None  # a new chart wants old points, and another bucket width other ones
+        start = 0 if cursor is None else max(0, cursor.step // bucket * bucket)
+        wanted = [series.key for chart in shown if chart.section == section for series in chart.series]
+        lines = _lines(run, wanted, start - 1)
+        points[section] = {
+            "bucket": bucket, "from": start, "whole": cursor is None,
+            "step": max([line[-1].step for line in lines.values() if line], default=-1 if cursor is None else cursor.step),
+            "lines": {key: charts.columns(charts.thinned(line, bucket)) for key, line in lines.items() if line}}
+    return told | {"points": points}
+
+
+def _lines(run, keys: list[str], after: int) -> dict[str, list[charts.Point]]:
+    """Key -> points of the steps behind `after`."""
+    lines: dict[str, list[charts.Point]] = {key: [] for key in keys}
+    sources = {key.partition(":")[0] for key in keys}
+    if "curve" in sources:
+        for point in run.term_curves(after):
+            lines.setdefault(f"curve:{point.name}", []).append(charts.Point(point.step, point.mean, point.low, point.high))
+    if sources & {"share", "status", "cause"}:
+        lines |= charts.points_of([signal.Outcome(**row) for row in outcomes(run.path, after)],
+                                  [signal.Outcome(**row) for row in outcomes(run.path, after, "eval")],
+                                  [signal.Group(**row) for row in groups(run.path, after)])
+    if "mean" in sources:
+        for row in means(run.path, after):
+            for name in ("turns", "seconds"):
+                lines.setdefault(f"mean:{name}", []).append(charts.Point(row["step"], row[name]))
+    if names := [key.partition(":")[2] for key in keys if key.startswith("metric:")]:
+        for metric in run.metrics(names, after):
+            lines[f"metric:{metric.name}"].append(charts.Point(metric.step, metric.value))
+    return {key: line for key, line in lines.items() if key in keys}

@@ -1,0 +1,263 @@
+"""What Watch shows, as HTML: who is running, what is wrong, how healthy it is, the newest episodes, a step's episodes."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from urllib.parse import urlencode
+
+from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
+from backend.signal import CAUSES, Group, Health
+from ui import shell
+from ui.viewers import viewer
+from ui.written import counted, number, text
+
+LIVE = {"running", "preparing", "stopping"}
+LETTERS = shell.CHIPS
+REMEDIES = (
+    ("out of memory", "Lower micro_batch or the token budget, or choose a smaller model, and launch it again."),
+    ("no space left", "Free some disk space and launch it again; every recorded episode is kept."),
+    ("could not be played", "See the log for what the environment's server printed, then launch it again."),
+    ("environment", "See the log for what the environment's server printed, then launch it again."),
+    ("killed", "Often the machine ran out of memory; lower micro_batch or the token budget."),
+)
+
+
+def address(page: str, **query) -> str:
+    return escape(f"/{page}?{urlencode({key: value for key, value in query.items() if value is not None})}")
+
+
+def head(run: str, spec: RunSpec, status: str, may_stop: bool) -> str:
+    stop = ""
+    if status in ("queued", "preparing", "running", "stalled") and may_stop:
+        words = "Cancel" if status == "queued" else "Stop after this step"
+        stop = f'<button class="o-button" type="button" data-do="stop">{words}</button>'
+    elif status == "stopping":
+        stop = '<button class="o-button" type="button" disabled>Stopping after this step</button>'
+    elif status in ENDED:
+        stop = f'<a class="o-button" href="{address("launch", **{"from": run})}">Launch again</a>'
+    environments = " + ".join(environment.id for environment in spec.environments)
+    group = f"{counted(spec.train.episodes_per_step, 'episode')} a step in groups of {spec.train.group_size}"
+    return f"""
+<div class="o-top">
+  <div class="o-watch-name">
+    <div class="o-row"><h1 class="o-title">{text(spec.name)}</h1>{_chip(status)}</div>
+    <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} · <span class="o-mono">{text(run)}</span></p>
+  </div>
+  <div class="o-row">{stop}<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a></div>
+</div>"""
+
+
+def progress(status: str, told) -> str:
+    """`told` as Run.progress() gives it."""
+    share = min(1.0, told.step / told.steps) if told.steps else 0.0
+    return f"""
+<div class="o-watch-progress">
+  <div class="o-row"><b class="o-num">step {told.step:,}</b><span class="o-muted o-num">of {told.steps:,}</span>
+    <span class="o-watch-doing">{_doing(status, told)}</span><span class="o-watch-clocks o-muted o-num">{_clocks(status, told)}</span>
+  </div>
+  <div class="o-bar" role="progressbar" aria-valuemin="0" aria-valuemax="{told.steps}" aria-valuenow="{told.step}"
+    aria-label="Steps done"><i class="o-{escape(status)}" style="width:{100 * share:.2f}%"></i></div>
+</div>"""
+
+
+def _chip(status: str) -> str:
+    made = shell.chip(status, run=True)
+    return f'<span class="o-live">{made}</span>' if status in LIVE else made
+
+
+def _doing(status: str, progress) -> str:
+    if status in ENDED:
+        return ""
+    words = progress.phase or {"queued": "waiting for the worker"}.get(status, "getting ready")
+    return text(words)
+
+
+def _clocks(status: str, progress) -> str:
+    """The browser lets the clocks of a live run go on between two updates."""
+    live = status in LIVE
+    said = []
+    if progress.elapsed is not None:
+        tick = f' data-clock="up" data-seconds="{progress.elapsed:.0f}"' if live else ""
+        said.append(f'<span><span{tick}>{duration(progress.elapsed)}</span>{" so far" if live else ""}</span>')
+    if live and progress.left is not None:
+        said.append(f'<span>about <span data-clock="down" data-seconds="{progress.left:.0f}">{duration(progress.left)}</span>'
+                    ' left</span>')
+    return " · ".join(said)
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `3 min 20 s`, `1 h 12 min`, `2 d 3 h`."""
+    whole = int(max(0, seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+# ------------------------------------------------------------------------------------------------------ what is wrong
+
+
+def alert(status: str, progress, result: Result | None, last_lines: Sequence[str], has_episodes: bool) -> str:
+    """Failed, lost and stalled runs: the cause, the remedy and what the trainer printed last. `last_lines` are HTML."""
+    if status == "failed":
+        cause = (result.reason if result else "") or progress.reason or "The trainer ended with an error."
+        return _wrong("This run failed", cause, remedy(cause, result), last_lines)
+    if status == "lost":
+        kept = f" Everything up to step {progress.step:,} is kept." if has_episodes else ""
+        cause = progress.reason or "The trainer is gone and left no word: it was killed, or the machine went down."
+        return _wrong("This run was lost", cause + kept, remedy(cause, result) or "Launch it again from its spec.", last_lines)
+    if status == "stalled":
+        return shell.problem(progress.reason or "The trainer is alive but has written nothing for a while.",
+                             "Look at the log below. If it doesn't move, stop the run.", "warning")
+    return ""
+
+
+def _wrong(title: str, cause: str, what_to_do: str, last_lines: Sequence[str]) -> str:
+    printed = ""
+    if any(last_lines):
+        printed = f'<pre class="o-console" tabindex="0" aria-label="Last lines of the log">{chr(10).join(last_lines)}</pre>'
+    more = f'<p class="o-muted">{text(what_to_do)}</p>' if what_to_do else ""
+    return (f'<div class="o-problem o-error o-wrong" role="alert"><i aria-hidden="true">!</i><div><b>{escape(title)}</b>'
+            f'<p>{text(cause)}</p>{more}</div>{printed}</div>')
+
+
+def remedy(cause: str, result: Result | None) -> str:
+    words = cause.lower()
+    if result and result.fault:
+        words += f" {result.fault.where} {result.fault.kind} {result.fault.message}".lower()
+    return next((advice for sign, advice in REMEDIES if sign in words), "Launch it again from its spec once that is cured.")
+
+
+def unknown(asked: str, why: str) -> str:
+    return shell.empty("There is no such run" if asked else "There is no run yet", why, ("All runs", "/") if asked else
+                       ("Launch a run", "/launch"))
+
+
+# -------------------------------------------------------------------------------------------------------------- health
+
+
+def health(run: str, told: Health) -> str:
+    if not told.facts:
+        return ""
+    facts = "".join(
+        f'<div class="o-fact o-{fact.level}" title="{escape(fact.about)}"><dt class="o-label">{escape(fact.label)}</dt>'
+        f'<dd><b class="{"o-stat" if n == 0 else "o-fact-value"} o-num">{escape(fact.value)}</b>'
+        f'<span class="o-small o-muted o-num">{escape(fact.change)}</span></dd></div>' for n, fact in enumerate(told.facts))
+    notes = "".join(
+        f'<li class="o-{note.level}"><i aria-hidden="true">{_sign(note.level)}</i><span>{text(note.text)} '
+        f'<span class="o-muted">{text(note.remedy)}</span></span>{_see(run, note.look)}</li>' for note in told.notes)
+    return (f'<section class="o-card o-health" aria-label="Health"><dl>{facts}</dl>'
+            f'{f"<ul>{notes}</ul>" if notes else ""}</section>')
+
+
+def _sign(level: str) -> str:
+    return {"good": "✓", "plain": "i"}.get(level, "!")
+
+
+def _see(run: str, look: dict[str, str]) -> str:
+    return f'<a class="o-link" href="{address("episode", run=run, **look)}">see them</a>' if look else ""
+
+
+# ------------------------------------------------------------------------------------------------------------ episodes
+
+
+def card(run: str, episode: Episode, named: str = "transcript") -> str:
+    """One episode, small: how it ended, what it was worth, where it belongs."""
+    shown = viewer(episode, named).thumbnail(episode)
+    where = f"step {episode.step:,} · group {episode.group}" if episode.phase == "train" else f"{episode.phase} · step {episode.step:,}"
+    return (f'<a class="o-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}">'
+            f'<span class="o-episode-board" aria-hidden="true">{shown}</span>'
+            f'<span class="o-episode-line">{shell.chip(episode.status)}<b class="o-num" title="Total reward">'
+            f'{number(episode.total)}</b></span><span class="o-small o-muted o-num">{where}</span></a>')
+
+
+def waiting(status: str, spec: RunSpec, phase: str) -> str:
+    """Instead of curves and episodes, while there are none."""
+    tiny = spec.model.startswith("starter:")
+    if status == "queued":
+        return shell.empty("Waiting to start", "The worker takes it up in a second or two, unless other runs hold the machine.")
+    if status in ENDED:
+        return shell.empty("No episodes", "This run ended before its first episode was recorded.",
+                           None)
+    if "model" in phase:
+        return shell.empty("Loading the model", "About 20 seconds for a starter policy." if tiny else
+                           "Some minutes the first time, while the weights are fetched; then it depends on the model's size.")
+    if "warm" in phase:
+        return shell.empty("Warming up", "The policy imitates scripted games before it plays its own; the log shows how far it is.")
+    return shell.empty("The first episodes are being played" if "play" in phase or "open" in phase else "Getting ready",
+                       f"They appear here together, when all {spec.train.episodes_per_step} of the step have ended"
+                       + (": usually within a minute." if tiny else "."))
+
+
+def step_panel(run: str, step: int, groups: Sequence[Group], rows: Sequence, nearest: tuple[int | None, int | None]) -> str:
+    """The episodes of one step, a row a group, the best first. `rows` are EpisodeRows."""
+    by_group: dict[int, list] = {}
+    for row in rows:
+        by_group.setdefault(row.group, []).append(row)
+    told = {group.group: group for group in groups}
+    if not by_group:
+        return (f'<div class="o-card o-step">{_step_bar(run, step, 0, nearest)}'
+                '<p class="o-muted">No episodes were recorded at this step.</p></div>')
+    body = "".join(_group(run, number_, by_group[number_], told.get(number_)) for number_ in sorted(by_group))
+    return f'<div class="o-card o-step">{_step_bar(run, step, len(rows), nearest)}<div class="o-groups">{body}</div></div>'
+
+
+def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int | None]) -> str:
+    before, after = (
+        f'<button class="o-icon" type="button" data-step="{other}" aria-label="Step {other}" title="Step {other}">{sign}</button>'
+        if other is not None else f'<button class="o-icon" type="button" disabled aria-hidden="true">{sign}</button>'
+        for other, sign in zip(nearest, "‹›", strict=True))
+    link = f'<a class="o-link" href="{address("episode", run=run, step=step)}">open them in Replay</a>' if episodes else ""
+    return (f'<div class="o-step-bar"><div class="o-row"><h2 class="o-h2 o-num">Step {step:,}</h2>{before}{after}'
+            f'<span class="o-muted">{counted(episodes, "episode")}</span></div><div class="o-row">{link}'
+            '<button class="o-icon" type="button" data-do="close-step" aria-label="Close" title="Close">×</button></div></div>')
+
+
+def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
+    ordered = sorted(rows, key=lambda row: (row.total is None, -(row.total or 0), row.sample))
+    pills = "".join(
+        f'<a class="o-pill o-{row.status}" href="{address("episode", run=run, id=row.id)}" '
+        f'title="{_pill_title(row)}"><i aria-hidden="true">{LETTERS.get(row.status, "?")}</i>'
+        f'<span class="o-num">{"–" if row.total is None else number(row.total)}</span></a>' for row in ordered)
+    said = f'<span class="o-small o-muted" title="{escape(CAUSES[told.cause])}">{_verdict(told)}</span>' if told else ""
+    task = f' <span class="o-small o-muted">{text(str(rows[0].task))}</span>' if rows[0].task is not None else ""
+    return (f'<div class="o-group"><div class="o-group-name"><b>Group {number_}</b>{task}{said}</div>'
+            f'<div class="o-pills">{pills}</div></div>')
+
+
+def _pill_title(row) -> str:
+    total = "not scored" if row.status in UNSCORED or row.total is None else f"total {row.total:.3g}"
+    return escape(f"Episode {row.id}: {row.status.replace('_', ' ')}, {total}. {row.stop}".strip(), quote=True)
+
+
+def _verdict(group: Group) -> str:
+    if group.cause == "signal":
+        return f"totals {number(group.low)} to {number(group.high)}"
+    return {"all won": "all won: no gradient", "all lost": "all lost: no gradient", "same total": "all the same: no gradient",
+            "unscored": "not scored"}[group.cause]
+
+
+# ---------------------------------------------------------------------------------------------------------------- spec
+
+
+def spec_panel(run: str, yaml: str) -> str:
+    return (f'<div class="o-spec"><div class="o-row"><button class="o-button o-small" type="button" data-do="copy">Copy</button>'
+            f'<a class="o-button o-small" href="{address("launch", **{"from": run})}">Launch again with changes</a></div>'
+            f'<pre class="o-yaml" tabindex="0">{coloured_yaml(yaml)}</pre></div>')
+
+
+def coloured_yaml(yaml: str) -> str:
+    """Escaped, with keys and comments marked."""
+    shown = []
+    for line in yaml.rstrip("\n").split("\n"):
+        key = re.match(r"^(\s*(?:- )?\{?)([\w.-]+)(:)(?=\s|$)(.*)$", line)
+        if line.lstrip().startswith("#"):
+            shown.append(f'<span class="o-yaml-comment">{text(line)}</span>')
+        elif key:
+            shown.append(f'{text(key[1])}<span class="o-yaml-key">{text(key[2])}</span>:{text(key[4])}')
+        else:
+            shown.append(text(line))
+    return "\n".join(shown)
