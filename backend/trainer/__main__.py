@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from pathlib import Path
 
 from backend.errors import OrtamError
@@ -26,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     stop = StopAsked(run)
     if int(os.environ.get("RANK", "0")):  # accelerate's name for the process's place; 0 or absent is the first
         return _guarded(run, None, stop)
-    with run.hold_lock(), contextlib.closing(run.writer()) as writer:
+    with contextlib.closing(run.writer()) as writer, writer.hold_lock():
         return _guarded(run, writer, stop)
 
 
@@ -46,9 +47,11 @@ class StopAsked:
 
 def _guarded(run: Run, writer: RunWriter | None, stop: StopAsked) -> int:
     """Trains, and makes sure that however it ends a result says so. Exit 0 when it finished or was asked to stop."""
-    from backend.trainer.train import train
-
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    warnings.filterwarnings("ignore", category=FutureWarning)  # of libraries to each other; the log is for the person
     try:
+        from backend.trainer.train import train
+
         ended = train(run, writer, stop)
     except BaseException as error:
         traceback.print_exc()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar
 from trl import GRPOConfig
 
 from backend.environments import Description, Source, first_message
@@ -24,6 +25,7 @@ def model_folder(model: str) -> str:
 def load_model(spec: RunSpec):
     """(model, tokenizer) ready to train. Raises ModelError with the cause."""
     where = model_folder(spec.model)
+    disable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(where, padding_side="left", truncation_side="left")
         model = AutoModelForCausalLM.from_pretrained(where, dtype="float32")

@@ -24,7 +24,7 @@ from backend.environments import Task
 from backend.errors import EnvironmentFailed
 from backend.records import UNSCORED, Episode, Fault, Policy
 from backend.rewards import Terms
-from backend.trainer.rollout import Round, Rounds, Seat, Table, story
+from backend.trainer.rollout import Round, Rounds, Seat, Spoken, Table, story
 
 
 class RecordedTrainer(GRPOTrainer):
@@ -76,7 +76,7 @@ class RecordedTrainer(GRPOTrainer):
         _, ids, masks, self._completions = generated[:4]
         self._await_all(seat.leave() for seat in self._seats)
         ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
-        self._tokens = [_runs_of_ones(mask) for mask in masks]
+        self._spoken = [self._said(of_one, mask) for of_one, mask in zip(ids, masks, strict=True)]
         self._truncated = []
         for sample, seat in enumerate(self._seats):
             last = self._completions[sample][-1]
@@ -106,31 +106,39 @@ class RecordedTrainer(GRPOTrainer):
 
     # ------------------------------------------------------------------------------------------------- into records
 
+    def _said(self, ids: list[int], mask: list[int]) -> list[Spoken]:
+        """Each assistant message: the mask is 1 on what the model generated, and tool results (0) lie between."""
+        runs = [list(run) for mine, run in groupby(zip(ids, mask, strict=True), key=lambda pair: pair[1]) if mine]
+        return [Spoken(len(run), self._tokenizer.decode([token for token, _ in run])) for run in runs]
+
     def _played(self, sample: int) -> dict[int, Round]:
         return self._rounds.played[sample] if self._rounds else {}
 
     def _facts(self, sample: int) -> dict:
         play = self._seats[sample].play
-        return {**play.facts, "truncated": self._truncated[sample], "completion_tokens": sum(self._tokens[sample])}
+        tokens = sum(spoken.tokens for spoken in self._spoken[sample])
+        return {**play.facts, "truncated": self._truncated[sample], "completion_tokens": tokens}
 
     def _episode(self, sample: int, advantage: float) -> dict:
         """One episode as plain values, without its place in the step, ready to travel between processes."""
         seat, play = self._seats[sample], self._seats[sample].play
         messages, truncated = self._completions[sample], self._truncated[sample]
-        turns = story(messages, self._played(sample), self._tokens[sample], self._model_seconds)
+        facts = self._facts(sample)
+        turns = story(messages, self._played(sample), self._spoken[sample], self._model_seconds)
         status = play.status(truncated)
         unplayed = bool(turns) and turns[-1].fault is not None and turns[-1].fault.kind
         if status in ("finished", "lost") and not play.done:
             status = {"no_turns_left": "out_of_turns", "unparsed_call": "invalid"}.get(unplayed, status)
         unscored = status in UNSCORED
-        scores = {name: None if unscored else seat.scores.get(name) for name in self.terms.names}
+        scores = {name: None if unscored else seat.scores.get(name) for name in names_of(self.terms)}
+        fault = play.fault or next(iter(self.terms.faults(facts, seat.table.environment.id)), None)
         total = self.terms.total(scores)
         return dict(
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
             policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
-            opening=play.opening or "", start_facts=play.start_facts, facts=self._facts(sample), scores=scores, total=total,
-            advantage=None if total is None else advantage, tokens=sum(self._tokens[sample]), started=play.started,
-            seconds=play.seconds, fault=play.fault.model_dump() if play.fault else None,
+            opening=play.opening or "", start_facts=play.start_facts, facts=facts, scores=scores, total=total,
+            advantage=None if total is None else advantage, tokens=facts["completion_tokens"], started=play.started,
+            seconds=play.seconds, fault=fault.model_dump() if fault else None,
             turns=[turn.model_dump() for turn in turns],
         )
 
@@ -173,7 +181,11 @@ def reward_functions(terms: Terms) -> list[Callable]:
         read.__name__ = name
         return read
 
-    return [function(name) for name in terms.names]
+    return [function(name) for name in names_of(terms)]
+
+
+def names_of(terms: Terms) -> list[str]:
+    return [term.name for term in terms.terms]
 
 
 class Reporter(TrainerCallback):
@@ -185,20 +197,31 @@ class Reporter(TrainerCallback):
     def on_log(self, args, state, control, logs=None, **_):
         if state.is_world_process_zero:
             numbers = {name: value for name, value in (logs or {}).items() if value is None or isinstance(value, int | float)}
-            self.write(state.global_step, {name: _finite(value) for name, value in numbers.items()})
+            numbers = {name: _finite(value) for name, value in numbers.items()}
+            self.write(state.global_step, numbers)
+            if any("rewards/" in name for name in numbers):
+                print(_line(state, numbers), flush=True)
 
     def on_step_end(self, args, state, control, **_):
         if self.stop_asked():
             control.should_training_stop = True
 
 
+def _line(state, numbers: dict[str, float | None]) -> str:
+    """What the log says of a step or an evaluation."""
+    place, start = f"step {state.global_step}/{state.max_steps}", "rewards/"
+    if any(name.startswith("eval_") for name in numbers):
+        place, start = f"evaluation after {place}", "eval_rewards/"
+    terms = {name.removeprefix(start).removesuffix("/mean"): value for name, value in numbers.items()
+             if name.startswith(start) and name.endswith("/mean")}
+    parts = [place, *(f"{name} {'not scored' if value is None else format(value, '.3f')}" for name, value in terms.items())]
+    if numbers.get("step_time"):
+        parts.append(f"{numbers['step_time']:.1f} s")
+    return "  ".join(parts)
+
+
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _runs_of_ones(mask: list[int]) -> list[int]:
-    """Lengths of the runs of 1: tokens of each assistant message, since tool results (0) lie between."""
-    return [len(list(run)) for value, run in groupby(mask) if value]
 
 
 def _why(status: str, play, turns) -> str:

@@ -131,23 +131,30 @@ async def _in_order(play: Playthrough, calls: list[tuple[str, Any]]) -> list[tup
     return answers
 
 
-def story(messages: list[dict], played: dict[int, Round], tokens: list[int], seconds: list[float]) -> tuple[Turn, ...]:
+@dataclass(frozen=True)
+class Spoken:
+    """One assistant message as the model generated it."""
+
+    tokens: int
+    text: str
+    """With its control tokens."""
+
+
+def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], seconds: list[float]) -> tuple[Turn, ...]:
     """The turns of one episode, from the transcript TRL kept and the rounds that were really played.
 
-    `messages` is TRL's completion; `tokens` and `seconds` are per assistant message. A round whose results TRL took out
+    `messages` is TRL's completion; `spoken` and `seconds` are per assistant message. A round whose results TRL took out
     of the transcript again, because they would not fit the token budget, is marked `cut`. A message whose calls were
     never played (no turns left) gives turns without a result.
     """
     told: list[Turn] = []
-    spoken = -1
+    heard = iter(zip(spoken, seconds, strict=False))
     for place, message in enumerate(messages):
         if message["role"] != "assistant":
             continue
-        spoken += 1
+        this_said, took = next(heard, (None, None))
         said = _text(message.get("content"))
         thought = _text(message.get("reasoning_content") or message.get("thinking"))
-        cost = tokens[spoken] if spoken < len(tokens) else None
-        took = seconds[spoken] if spoken < len(seconds) else None
         this = played.get(id(message))
         if this:
             answered = place + 1 < len(messages) and messages[place + 1]["role"] == "tool"
@@ -157,21 +164,26 @@ def story(messages: list[dict], played: dict[int, Round], tokens: list[int], sec
                             "was not played.")
             made = [Turn(index=0, tool=call["function"]["name"], arguments=call["function"]["arguments"], fault=refused)
                     for call in message["tool_calls"]]
+        elif _looks_like_a_call(written := this_said.text if this_said else said):
+            said, unparsed = written, Fault(where="model", kind="unparsed_call", message="This looks like a tool call, but "
+                                            "it could not be parsed, so it was not played.")
+            made = [Turn(index=0, fault=unparsed)]
         elif said or thought:
-            unparsed = Fault(where="model", kind="unparsed_call", message="This looks like a tool call, but it could not "
-                             "be parsed, so it was not played.")
-            made = [Turn(index=0, fault=unparsed if _looks_like_a_call(said) else None)]
+            made = [Turn(index=0)]
         else:
             made = []
         for n, turn in enumerate(made):
-            first = {"said": said, "thought": thought, "tokens": cost, "model_seconds": took} if n == 0 else {}
-            told.append(turn.model_copy(update={"index": len(told), **first}))
+            first = {"said": said, "thought": thought, "tokens": this_said and this_said.tokens, "model_seconds": took}
+            told.append(turn.model_copy(update={"index": len(told), **(first if n == 0 else {})}))
     return tuple(told)
 
 
+CALL_SIGNS = ("<tool_call", "<|tool_call", "<|call|>", "<function=", "[TOOL_CALLS]", '"arguments"')
+"""How tool calls begin in the common chat formats, and in the starters'."""
+
+
 def _looks_like_a_call(said: str) -> bool:
-    """Whether words hold the start of a tool call in one of the common forms."""
-    return any(sign in said for sign in ("<tool_call", "<|tool_call", "<function=", "[TOOL_CALLS]", '"arguments"'))
+    return any(sign in said for sign in CALL_SIGNS)
 
 
 def _text(content: Any) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list
 
+from transformers import PrinterCallback
+
 from backend.environments.catalog import entry
 from backend.environments.serving import serve
 from backend.environments.sources import source
@@ -23,7 +25,7 @@ SPARE_SESSIONS = 1.25
 
 def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Result:
     """Runs in every process; `writer` is None in all but the first."""
-    spec = run.spec()
+    spec = run.spec
     say = writer.phase if writer else lambda text: None
     state = PartialState(cpu=spec.resources.gpus == 0)
     with contextlib.ExitStack() as open_things:
@@ -47,6 +49,7 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             record=writer.record if writer else lambda episodes: None, say=say,
             greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
         )
+        trainer.remove_callback(PrinterCallback)  # Reporter says each step in one line
         if writer:
             writer.event(Event(at=time.time(), kind="start", text=f"training {spec.model} on {', '.join(tables)}"))
         trainer.train()
