@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
@@ -11,6 +12,9 @@ from trl import GRPOConfig
 from backend.environments import Description, Source, first_message
 from backend.errors import ModelError, SpecError
 from backend.records import EnvironmentSpec, RunSpec
+
+SMALL = 10_000_000
+"""Parameters up to which one CPU thread is as fast as two, and many times faster on a busy machine."""
 
 STARTERS = Path(__file__).parent / "starters" / "weights"
 
@@ -32,6 +36,8 @@ def load_model(spec: RunSpec):
     except Exception as cause:  # any of a dozen libraries' errors: the person needs the model's name and the reason
         raise ModelError(f"model {spec.model} can't be loaded: {_first_line(cause)}. Check the name, or that the folder "
                          "holds config.json, the weights and a tokenizer") from cause
+    if model.num_parameters() < SMALL:
+        torch.set_num_threads(1)
     return model, tokenizer
 
 
