@@ -40,6 +40,14 @@ class Expression:
             _refuse(node, self.text)
         called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
         self.names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and id(node) not in called}
+        if not self.names:
+            self._must_be_a_number()
+
+    def _must_be_a_number(self) -> None:
+        try:
+            self.value({})
+        except NotANumber as problem:
+            raise RewardError(f"{problem}; use facts in it, or a plain number") from None
 
     def must_know(self, facts: Collection[str]) -> None:
         """Raises RewardError naming the first fact that isn't among them, and the nearest ones."""
@@ -140,6 +148,12 @@ def _power(base: float, exponent: float) -> float:
     return power
 
 
+def _round(value: float, digits: int = 0) -> float:
+    if abs(digits) > LARGEST_POWER:
+        raise OverflowError(f"more than {LARGEST_POWER} digits")
+    return round(value, digits)
+
+
 _OPERATORS = {
     ast.Add: _numbers(operator.add), ast.Sub: _numbers(operator.sub), ast.Mult: _numbers(operator.mul),
     ast.Div: _numbers(operator.truediv), ast.FloorDiv: _numbers(operator.floordiv), ast.Mod: _numbers(operator.mod),
@@ -149,4 +163,4 @@ _OPERATORS = {
     ast.Is: operator.is_, ast.IsNot: operator.is_not,
     ast.In: _known_only(lambda part, whole: part in whole), ast.NotIn: _known_only(lambda part, whole: part not in whole),
 }
-_FUNCTIONS = {name: _known_only(work) for name, work in FUNCTIONS.items()}
+_FUNCTIONS = {name: _known_only(work) for name, work in FUNCTIONS.items()} | {"round": _known_only(_round)}

@@ -7,10 +7,13 @@
     runs/<id>/trainer.log    what it printed
     runs/<id>/result.json    how it ended                written last
     runs/studio.db           the queue
+    runs/worker.lock         held while a worker serves the folder
 """
 
+import contextlib
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,10 +23,10 @@ from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
 from backend.store.run import Progress, Run, alive, birth
 from backend.store.spec_file import refuse_secrets, to_yaml
-from backend.store.writing import RunWriter, hold, write_whole
+from backend.store.writing import RunWriter, held, hold_if_free
 
 __all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "Run", "RunSummary", "RunWriter", "Store", "alive",
-           "birth", "hold", "to_yaml", "write_whole"]
+           "birth", "refuse_secrets", "to_yaml"]
 
 
 class RunSummary(NamedTuple):
@@ -105,6 +108,17 @@ class Store:
         episodes, reward = rows[0] if rows else (0, None)
         return RunSummary(run.id, spec.name, spec.model, tuple(e.id for e in spec.environments), run.status(), progress.step,
                           progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo)
+
+    @contextlib.contextmanager
+    def worker_lock(self) -> Iterator[bool]:
+        """Whether this process is now the folder's worker, until the block ends."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with hold_if_free(self.folder / "worker.lock") as mine:
+            yield mine
+
+    def worker_alive(self) -> bool:
+        """Whether some worker serves this folder now."""
+        return held(self.folder / "worker.lock")
 
     def _spec(self, run: Run) -> RunSpec:
         changed = (run.path / "spec.yaml").stat().st_mtime_ns

@@ -28,26 +28,32 @@ class Place(NamedTuple):
     code: int | None
     """Exit status; negative for a signal, None when nobody saw it end."""
     reason: str | None
+    """Why it ended, where the run's folder doesn't say."""
+    gpus: str | None
+    """Those it was given, with commas between."""
 
 
 class Queue:
     def __init__(self, folder: Path):
         self.path = folder / "studio.db"
+        self._made = False
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        fresh = not self.path.exists()
         connection, _ = open_for_writing(self.path)
         try:
-            if fresh or not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'queue'").fetchone():
+            if not self._made:
                 make_tables(connection, STUDIO, STUDIO_KEYS)
+                self._made = True
             yield connection
         finally:
             connection.close()
 
-    def add(self, run: str) -> None:
+    def add(self, run: str, state: str = "waiting", **values) -> None:
+        names = "".join(f", {name}" for name in values)
         with self._writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO queue (run, state, asked) VALUES (?, 'waiting', ?)", (run, time.time()))
+            connection.execute(f"INSERT OR REPLACE INTO queue (run, state, asked{names}) VALUES (?, ?, ?{', ?' * len(values)})",
+                               (run, state, time.time(), *values.values()))
 
     def places(self, *states: str) -> list[Place]:
         """Oldest first; all of them where no state is named."""

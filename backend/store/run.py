@@ -1,6 +1,5 @@
 """One run's folder: what was asked, what is happening, what happened."""
 
-import fcntl
 import json
 import os
 import re
@@ -14,7 +13,7 @@ from backend.records import ENDED, Episode, Event, MetricPoint, Result, RunSpec,
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.spec_file import from_kept_yaml
-from backend.store.writing import RunWriter, write_whole
+from backend.store.writing import RunWriter, held, write_whole
 
 QUIET_SECONDS = 120
 """A trainer that wrote nothing for this long, and for ten of its usual steps, is stalled."""
@@ -93,14 +92,7 @@ class Run:
 
     def training(self) -> bool:
         """Whether a trainer holds the lock now."""
-        try:
-            with open(self.path / "trainer.lock", "rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
+        return held(self.path / "trainer.lock")
 
     def trainer_pid(self) -> int | None:
         """The process that holds the lock; None when nobody does."""
@@ -260,6 +252,11 @@ class Run:
 
     def events(self, after: int = 0) -> list[tuple[int, Event]]:
         return self._reading.events(after)
+
+    def conclude(self, result: Result) -> None:
+        """Say how a run ended that has no trainer to say it; keeps what a trainer said."""
+        if self.result() is None:
+            write_whole(self.path / "result.json", result.model_dump_json(indent=2) + "\n")
 
     def writer(self) -> RunWriter:
         """For the trainer only: a run has one writer."""

@@ -40,7 +40,7 @@ RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantag
                "scores": [("episode",), ("step", "phase")], "metrics": [("name", "step")]}
 
 STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
-                    "ended": float, "code": int, "reason": str}}
+                    "ended": float, "code": int, "reason": str, "gpus": str}}
 STUDIO_KEYS = {"queue": "run"}
 
 

@@ -227,6 +227,30 @@ def write_whole(path: Path, text: str) -> None:
     os.replace(draft, path)
 
 
+def held(path: Path) -> bool:
+    """Whether any process holds the lock; looks without taking it for longer than a moment."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@contextlib.contextmanager
+def hold_if_free(path: Path) -> Iterator[bool]:
+    """Whether this process could take the lock, which it then holds."""
+    with open(path, "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 @contextlib.contextmanager
 def hold(path: Path) -> Iterator[None]:
     """An exclusive lock on a file that says who holds it; waits a moment for readers that are only looking."""

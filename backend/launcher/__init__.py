@@ -1,0 +1,70 @@
+"""From a spec to a queued run: read it, check it before anything starts, make its folder, and let the worker know."""
+
+import time
+
+from backend.errors import OrtamError
+from backend.executors import Started, executor
+from backend.launcher.checks import default_terms, facts_of, resolve, validate
+from backend.launcher.models import starters
+from backend.launcher.spec_text import Recipe, from_fields, load_spec, recipes
+from backend.records import ENDED, Event, Result, RunSpec
+from backend.store import Run, Store, to_yaml
+
+__all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "from_fields", "load_spec", "recipes", "resolve", "starters",
+           "to_yaml", "validate"]
+
+
+class Launcher:
+    def __init__(self, store: Store):
+        self.store = store
+
+    def launch(self, spec: RunSpec) -> str:
+        """Queue a run and give its id. Raises SpecError, RewardError or ModelError, and then nothing was made."""
+        run = self.prepare(spec)
+        self.store.queue.add(run.id)
+        return run.id
+
+    def prepare(self, spec: RunSpec) -> Run:
+        """Check the spec and make its folder, without queueing it."""
+        validate(spec)
+        return self.store.create(resolve(spec))
+
+    def start(self, run: Run) -> Started:
+        """Start a run now, ahead of the queue; a worker adopts it if this process goes away."""
+        resources = run.spec.resources
+        place = executor(resources.executor)
+        gpus = place.gpus()[:resources.gpus]
+        started = place.start(run.path, resources, gpus)
+        self.store.queue.add(run.id, state="running", pid=started.pid, born=started.born, started=time.time(),
+                             gpus=",".join(gpus))
+        return started
+
+    def stop(self, ref: str) -> str:
+        """Ask a run to stop after the step under way, and say what will happen. Raises RunNotFound.
+
+        One that still waits is taken out of the queue.
+        """
+        run = self.store.run(ref)
+        if (status := run.status()) in ENDED:
+            return f"{run.id} has already ended: {status}."
+        run.ask_to_stop()
+        if status == "queued" and self.store.queue.move(run.id, "waiting", "ended", ended=time.time()) or (
+                status == "queued" and self.store.queue.place(run.id) is None):
+            run.conclude(Result(status="stopped", reason="taken out of the queue before it started", ended=time.time()))
+            return f"{run.id} was taken out of the queue."
+        return f"{run.id} stops after the step under way."
+
+    def kill(self, ref: str) -> str:
+        """End a run at once, whatever it is doing. Its recorded episodes stay. Raises RunNotFound, OrtamError."""
+        run = self.store.run(ref)
+        if run.status() in ENDED or run.status() == "queued":
+            return self.stop(ref)
+        place = self.store.queue.place(run.id)
+        pid = (place and place.pid) or run.trainer_pid()
+        if pid is None:
+            raise OrtamError(f"{run.id} has no process on this machine to end")
+        run.ask_to_stop()
+        executor(run.spec.resources.executor).kill(Started(pid, place.born if place and place.pid else None))
+        step = run.progress().step
+        run.conclude(Result(status="stopped", reason="ended at once by request", step=step, ended=time.time()))
+        return f"{run.id} was ended."

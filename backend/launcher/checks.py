@@ -1,0 +1,125 @@
+"""What can be told about a spec before anything starts. Each check raises one clear sentence."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from backend.environments import EPISODE_FACTS
+from backend.environments.catalog import check as check_environment
+from backend.environments.catalog import entry
+from backend.errors import RewardError, SpecError
+from backend.executors import executor
+from backend.launcher.grpo_fields import check_extra
+from backend.launcher.models import check_model, is_folder
+from backend.records import EnvironmentSpec, RewardTerm, RunSpec
+from backend.rewards import check as check_reward
+from backend.store import refuse_secrets
+
+RESERVED_TERMS = {"total"}
+"""Names of curves that aren't terms."""
+
+
+def validate(spec: RunSpec) -> None:
+    """Raises SpecError, RewardError or ModelError for the first thing that would keep this run from working."""
+    refuse_secrets(spec)
+    _check_environments(spec)
+    _check_rewards(spec)
+    _check_processes(spec)
+    check_extra(spec.train.extra)
+    _check_engine(spec)
+    _check_gpus(spec)
+    check_model(spec.model)
+
+
+def resolve(spec: RunSpec) -> RunSpec:
+    """The spec as it is kept: the environments' own reward terms where none were asked for, and no relative path."""
+    changes: dict = {}
+    if not spec.rewards:
+        changes["rewards"] = default_terms(spec.environments)
+    if is_folder(spec.model):
+        changes["model"] = str(Path(spec.model).expanduser().resolve())
+    return spec.model_copy(update=changes) if changes else spec
+
+
+def default_terms(environments: tuple[EnvironmentSpec, ...]) -> tuple[RewardTerm, ...]:
+    """The terms that the environments propose for themselves; in a mix, each for its own environment."""
+    alone = len(environments) == 1
+    proposed = [(asked.id, name, value) for asked in environments for name, value in entry(asked.use).description.rewards]
+    names = [name for _, name, _ in proposed]
+    return tuple(RewardTerm(name=name if names.count(name) == 1 else f"{id}-{name}"[:48], value=value,
+                            environments=None if alone else (id,)) for id, name, value in proposed)
+
+
+def facts_of(use: str) -> dict[str, str]:
+    """Fact -> meaning, of an environment's episodes. Raises SpecError for an unknown environment."""
+    return {**entry(use).description.facts, **EPISODE_FACTS}
+
+
+def _check_environments(spec: RunSpec) -> None:
+    for index, asked in enumerate(spec.environments):
+        try:
+            check_environment(asked)
+        except SpecError as error:
+            said = str(error).removeprefix(f"{error.field}: ")
+            raise SpecError(f"environments.{index}.{error.field}", said) from None
+
+
+def _check_rewards(spec: RunSpec) -> None:
+    known = {asked.id: facts_of(asked.use) for asked in spec.environments}
+    for index, term in enumerate(spec.rewards):
+        place = f"rewards.{index}.value (reward term {term.name})"
+        if term.name in RESERVED_TERMS:
+            raise SpecError(f"rewards.{index}.name", f"{term.name} is the name of the sum of all terms; choose another")
+        for environment in term.environments or known:
+            try:
+                check_reward(term.value, known[environment])
+            except RewardError as error:
+                elsewhere = [other for other in known if other != environment and _fits(term.value, known[other])]
+                if not term.environments and elsewhere:
+                    raise RewardError(f"{place}: {error} That is so in {environment}; if the term is meant for "
+                                      f"{elsewhere[0]} only, add environments: [{elsewhere[0]}]") from None
+                raise RewardError(f"{place}: {error}") from None
+
+
+def _fits(expression: str, facts: dict[str, str]) -> bool:
+    try:
+        check_reward(expression, facts)
+    except RewardError:
+        return False
+    return True
+
+
+def _check_processes(spec: RunSpec) -> None:
+    train, resources = spec.train, spec.resources
+    share, odd = divmod(train.episodes_per_step, resources.processes)
+    if odd:
+        raise SpecError("resources.processes", f"{resources.processes} processes can't share {train.episodes_per_step} episodes "
+                                               "evenly; choose a divisor of train.episodes_per_step")
+    if train.micro_batch and share % train.micro_batch:
+        raise SpecError("train.micro_batch", f"{train.micro_batch} doesn't divide the {share} episodes of each of "
+                                             f"{resources.processes} processes; use a divisor of {share}")
+    if resources.gpus and resources.processes > resources.gpus:
+        raise SpecError("resources.processes", f"{resources.processes} processes need as many GPUs, but resources.gpus is "
+                                               f"{resources.gpus}; raise one or lower the other")
+
+
+def _check_engine(spec: RunSpec) -> None:
+    generation = spec.generation
+    if generation.engine == "transformers":
+        return
+    if find_spec("vllm") is None:
+        raise SpecError("generation.engine", f"{generation.engine} needs vLLM, which isn't installed; run pip install -r "
+                                             "requirements-gpu.txt, or use transformers")
+    if generation.engine == "vllm-server" and not generation.server_url:
+        raise SpecError("generation.server_url", "is needed for the engine vllm-server; write its address, such as "
+                                                 "http://localhost:8000")
+    if generation.engine == "vllm-colocate" and not spec.resources.gpus:
+        raise SpecError("resources.gpus", "vllm-colocate needs a GPU; set it to 1, or use the engine transformers")
+
+
+def _check_gpus(spec: RunSpec) -> None:
+    wanted, there = spec.resources.gpus, len(executor(spec.resources.executor).gpus())
+    if wanted > there:
+        has = f"only {there} GPU{'s' if there > 1 else ''}" if there else "no GPU (nvidia-smi lists none)"
+        raise SpecError("resources.gpus", f"{wanted} asked for, but this machine has {has}; set it to {there}"
+                                          + (" to train on the CPU" if not there else ""))
+

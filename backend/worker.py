@@ -1,0 +1,139 @@
+"""Turns queued runs into running trainers, one after another as there is room, and notices how they end.
+
+`advance()` does one round. Everything it knows is in the queue's rows, so a worker that was killed is replaced by starting
+another: trainers live on in sessions of their own and are known again by pid and time of birth. One worker at a time
+serves a folder; others stand by.
+"""
+
+import contextlib
+import os
+import threading
+import time
+
+from backend.errors import OrtamError
+from backend.executors import Executor, Started, executor
+from backend.records import Result
+from backend.store import Place, Run, Store, alive, birth
+
+ROUND_SECONDS = 0.5
+CPU_RUNS = 1
+"""Runs without a GPU that train at once: they would only share the same cores."""
+
+
+class Worker:
+    def __init__(self, store: Store):
+        self.store = store
+        self.queue = store.queue
+        self.name = f"{os.getpid()}:{birth(os.getpid())}"
+        self._executors: dict[str, Executor] = {}
+        self._started: dict[str, Started] = {}
+
+    def advance(self) -> None:
+        """One round: note what ended, take over what another worker left, start what there is room for."""
+        for place in self.queue.places("running"):
+            self._watch(place)
+        for place in self.queue.places("claimed"):
+            self._take_over(place)
+        for place in self.queue.places("waiting"):
+            self._start(place)
+
+    def serve(self, stopped: threading.Event) -> None:
+        """Rounds until `stopped`; stands by while another worker serves the folder."""
+        said = False
+        while not stopped.is_set():
+            with self.store.worker_lock() as mine:
+                if mine:
+                    while not stopped.is_set():
+                        self._round()
+                        stopped.wait(ROUND_SECONDS)
+                    return
+            if not said:
+                print(f"another worker serves {self.store.folder}; standing by", flush=True)
+                said = True
+            stopped.wait(2)
+
+    def _round(self) -> None:
+        try:
+            self.advance()
+        except Exception as error:  # a full disk or a broken folder now must not end the queue for good
+            print(f"the worker's round failed: {error!r}", flush=True)
+
+    def _watch(self, place: Place) -> None:
+        run = self._run(place)
+        if run is None:
+            self.queue.move(place.run, "running", "ended", ended=time.time(), reason="its folder is gone")
+            return
+        started = Started(place.pid or 0, place.born)
+        where = self._executor(run)
+        if where.alive(started) or run.training():
+            return
+        code = where.code(started)
+        reason = "" if run.result() else how_it_ended(run, code)
+        self.queue.move(place.run, "running", "ended", ended=time.time(), code=code, reason=reason)
+        if code and code > 0 and not run.result():
+            run.conclude(Result(status="failed", reason=reason, step=run.progress().step, ended=time.time()))
+
+    def _take_over(self, place: Place) -> None:
+        """A row that a worker claimed and didn't get to start, or not to note down, before it went away."""
+        if place.worker and place.worker != self.name:
+            pid, _, born = place.worker.partition(":")
+            if alive(int(pid), born):
+                return
+        run = self._run(place)
+        pid = run.trainer_pid() if run else None
+        started = self._started.get(place.run) or (Started(pid, birth(pid)) if pid else None)
+        if started:
+            self.queue.move(place.run, "claimed", "running", pid=started.pid, born=started.born, started=time.time())
+        else:
+            self.queue.move(place.run, "claimed", "waiting", worker=None)
+
+    def _start(self, place: Place) -> None:
+        run = self._run(place)
+        if run is None or run.result():
+            self.queue.move(place.run, "waiting", "ended", ended=time.time())
+            return
+        resources = run.spec.resources
+        where = self._executor(run)
+        gpus = self._room(where, resources.gpus)
+        if gpus is None or not self.queue.move(place.run, "waiting", "claimed", worker=self.name):
+            return
+        try:
+            started = where.start(run.path, resources, gpus)
+        except OrtamError as error:
+            self.queue.move(place.run, "claimed", "ended", ended=time.time(), reason=str(error))
+            run.conclude(Result(status="failed", reason=str(error), ended=time.time()))
+            return
+        self._started[place.run] = started
+        self.queue.move(place.run, "claimed", "running", pid=started.pid, born=started.born, started=time.time(),
+                        gpus=",".join(gpus))
+
+    def _room(self, where: Executor, wanted: int) -> tuple[str, ...] | None:
+        """The GPUs a run may take, none for a CPU run; None when it has to wait."""
+        running = self.queue.places("running", "claimed")
+        if not wanted:
+            return () if sum(not place.gpus for place in running) < CPU_RUNS else None
+        taken = {gpu for place in running for gpu in (place.gpus or "").split(",")}
+        free = [gpu for gpu in where.gpus() if gpu not in taken]
+        return tuple(free[:wanted]) if len(free) >= wanted else None
+
+    def _executor(self, run: Run) -> Executor:
+        name = run.spec.resources.executor
+        if name not in self._executors:
+            self._executors[name] = executor(name)
+        return self._executors[name]
+
+    def _run(self, place: Place) -> Run | None:
+        with contextlib.suppress(OrtamError):
+            return self.store.run(place.run)
+        return None
+
+
+def how_it_ended(run: Run, code: int | None) -> str:
+    """In a sentence, for a trainer that left no result."""
+    if code is not None and code < 0:
+        killed = "; the system may have run out of memory" if code == -9 else ""
+        return f"The trainer was killed by signal {-code}{killed}. Every episode it recorded is here."
+    last = next((line for line in reversed(run.log_tail(20).splitlines()) if line.strip()), "")
+    if code:
+        return f"The trainer ended with exit status {code}: {last.strip()[:300] or 'it printed nothing'}"
+    return "The trainer ended without saying how. Every episode it recorded is here."
