@@ -11,7 +11,7 @@ HOST ?= 127.0.0.1
 PORT ?= 7860
 ARGS ?=
 TESTS ?=
-CANDIDATES = python3 python3.13 python3.12 python3.11 python
+CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11 python
 
 VENV = .venv
 RECENT = import sys; sys.exit(sys.version_info < (3, 11))
