@@ -58,7 +58,7 @@ def entry(use: str) -> Entry:
 
 
 def check(spec: EnvironmentSpec) -> Entry:
-    """The entry a spec uses. SpecError with the field inside the environment (`use`, `options`) if it can't be played."""
+    """The entry a spec uses. SpecError with the environment's own field (`use`, `options`) if it can't be played."""
     found = entry(spec.use)
     if spec.options:
         raise SpecError("options", f"{spec.use} has no option {sorted(spec.options)[0]!r}; leave options empty.")

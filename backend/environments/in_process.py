@@ -1,4 +1,4 @@
-"""Playing a catalog game in this process, without a server: same tools, texts and facts, thousands of episodes a second.
+"""Playing a catalog game in this process, without a server: same tools, texts and facts, much faster.
 
 For warm-up games and for tests; a run plays over sockets, as it would anywhere.
 """

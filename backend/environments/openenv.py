@@ -1,7 +1,7 @@
 """Playing on an OpenEnv server over its WebSocket, one connection an episode.
 
-OpenEnv's own client opens a new session without a word when the socket is lost, and the game goes on as another game; so
-this one speaks the same messages (`{"type": "reset" | "step" | "close", "data": …}`, answered by `observation` or
+OpenEnv's own client opens a new session without a word when the socket is lost, and the game goes on as another game;
+so this one speaks the same messages (`{"type": "reset" | "step" | "close", "data": …}`, answered by `observation` or
 `error`) over a socket that is never replaced.
 """
 
@@ -81,8 +81,8 @@ class OpenEnvSession:
         try:
             answer = json.loads(await asyncio.wait_for(self._socket.recv(), ANSWER_SECONDS))
         except ConnectionClosed as error:
-            raise SessionLost(f"The connection to {self._base_url} was lost in the middle of an episode; see whether the "
-                              "server still runs.") from error
+            raise SessionLost(f"The connection to {self._base_url} was lost in the middle of an episode; see whether "
+                              "the server still runs.") from error
         except asyncio.CancelledError:
             self._out_of_step = True
             raise
@@ -102,8 +102,8 @@ class OpenEnvSession:
         message, code = str(data.get("message", "no reason given"))[:2000], data.get("code")
         if code == "CAPACITY_REACHED":
             held = data.get("max_sessions")
-            return EnvironmentFailed(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it with "
-                                     "more sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
+            return EnvironmentFailed(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it "
+                                     "with more sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
         if code == "VALIDATION_ERROR":
             first = next(iter(data.get("errors") or []), {})
             return _Refused(f"{'.'.join(map(str, first.get('loc', ())))} {first.get('msg', message)}".strip()[:500])

@@ -1,4 +1,4 @@
-"""Players that follow a script: what warm-up imitates, what a run is compared with, what proves that a reward can be had.
+"""Players that follow a script: what warm-up imitates, what a run is compared with, proof that a reward is in reach.
 
 A player is a callable that looks at a playthrough and gives its next call, (tool, arguments), or None to stop. To add
 one: write it here and name it in `PLAYERS`.
@@ -7,6 +7,7 @@ one: write it here and name it in `PLAYERS`.
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from backend.environments import Source, Task
@@ -43,6 +44,11 @@ async def played_all(new_player: Callable[[random.Random], Player], source: Sour
     return await asyncio.gather(*(one(place, task) for place, task in enumerate(tasks)))
 
 
+@cache
+def _words() -> list[str]:
+    return sorted(allowed())
+
+
 class RandomPlayer:
     """Any tool with any arguments its schema allows; words for Wordle are real ones."""
 
@@ -58,7 +64,7 @@ class RandomPlayer:
         if "enum" in schema:
             return self.rng.choice(schema["enum"])
         if tool == "guess":
-            return f"[{self.rng.choice(sorted(allowed()))}]"
+            return f"[{self.rng.choice(_words())}]"
         return "".join(self.rng.choices("abcdefghijklmnopqrstuvwxyz ", k=self.rng.randint(1, 30)))
 
 

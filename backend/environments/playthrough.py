@@ -1,7 +1,7 @@
 """One episode being played, by whoever plays it: the trainer, a scripted player, a person.
 
-The player is only ever told words. What it does wrong comes back as a short refusal, what the environment does wrong ends
-the episode, and either is kept as a fault on the turn it happened in.
+The player is only ever told words. What it does wrong comes back as a short refusal, what the environment does wrong
+ends the episode, and either is kept as a fault on the turn it happened in.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class Playthrough:
 
     async def _call(self, tool: str, arguments: Any) -> str:
         if self.fault:
-            return self._refuse(tool, arguments, "no_environment", "The environment is gone; nothing more can be played.")
+            return self._refuse(tool, arguments, "no_environment", "The environment is gone; no more can be played.")
         if self.done or self._session is None:
             return self._refuse(tool, arguments, "after_the_end", "The game is over. Make no more calls.")
         if len(self.turns) >= self.max_turns:

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import ProxyHandler, build_opener
 
 from backend.environments.catalog import entry
 from backend.environments.servers import READY
@@ -44,10 +46,10 @@ class Server:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         in_time = self._ready.wait(start_seconds)
-        if not hasattr(self, "url"):
+        if not (hasattr(self, "url") and self._healthy()):
             self.stop()
-            cause = "ended" if in_time else f"said nothing for {start_seconds:g} s"
-            raise EnvironmentFailed(f"The {name} server {cause} while starting. Its last lines: {self.tail()}")
+            cause = "didn't start" if in_time else f"wasn't ready after {start_seconds:g} s"
+            raise EnvironmentFailed(f"The {name} server {cause}. Its last lines:\n{self.tail()}")
 
     def __enter__(self) -> "Server":
         return self
@@ -68,18 +70,23 @@ class Server:
         return "\n".join(self._lines) or "(none)"
 
     def stop(self) -> None:
+        """Asks it to end, then makes it; as often as you like."""
         for how in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(self._process.pid, how)
-                self._process.wait(STOP_SECONDS)
-                break
-            except ProcessLookupError:
-                self._process.wait()
-                break
-            except subprocess.TimeoutExpired:
-                continue
+            if self.alive:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, how)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(STOP_SECONDS)
         self._reader.join(STOP_SECONDS)
         self._process.stdin.close()
+
+    def _healthy(self) -> bool:
+        try:
+            with build_opener(ProxyHandler({})).open(f"{self.url}/health", timeout=10) as answer:
+                return answer.status == 200
+        except OSError as error:
+            self._lines.append(f"health check of {self.url}: {error}")
+            return False
 
     def _read(self) -> None:
         for line in self._process.stdout:

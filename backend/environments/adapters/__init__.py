@@ -34,7 +34,7 @@ class Adapter:
             text=observation["text"],
             reward=data.get("reward"),
             done=bool(data.get("done")),
-            facts={name: observation.get(name) for name in self.description.facts},
+            facts={name: observation[name] for name in self.description.facts},
             fingerprint=(observation.get("metadata") or {}).get("fingerprint"),
         )
 

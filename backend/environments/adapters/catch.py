@@ -21,11 +21,11 @@ DESCRIPTION = Description(
         "rows": "height of the board",
         "columns": "width of the board",
     },
-    prompt=("A ball falls down a board of 10 rows and 5 columns, one row a turn. Your paddle is in the bottom row. Catch "
-            "the ball: when it reaches row 9, the paddle must be in its column. Rows count from 0 at the top, columns "
-            "from 0 at the left. 'ball 3 1 paddle 2' means that the ball is in row 3, column 1, and the paddle in column "
-            "2. Each turn, use the tool `move` with the direction left or right, or the tool `stay`, until the ball is "
-            "caught or missed."),
+    prompt=("A ball falls down a board of 10 rows and 5 columns, one row a turn. Your paddle is in the bottom row. "
+            "Catch the ball: when it reaches row 9, the paddle must be in its column. Rows count from 0 at the top, "
+            "columns from 0 at the left. 'ball 3 1 paddle 2' means that the ball is in row 3, column 1, and the paddle "
+            "in column 2. Each turn, use the tool `move` with the direction left or right, or the tool `stay`, until "
+            "the ball is caught or missed."),
     max_turns=9,
     viewer="catch",
     rewards=(("caught", "1.0 if won else 0.0"), ("near", "0.5 * nearness if done else 0.0")),

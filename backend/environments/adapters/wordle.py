@@ -20,9 +20,9 @@ DESCRIPTION = Description(
     },
     prompt=("You play Wordle: find a secret five-letter English word in six guesses. After each guess every letter is "
             "marked: G is the right letter in the right place, Y is a letter that stands elsewhere in the word, X is a "
-            "letter that isn't in the word. A guess that isn't a common five-letter word, or that you made before, is an "
-            "invalid move; two in a row end the game. Use the tool `guess` with the word in square brackets, such as "
-            "[crane], until you have found the word or have no guesses left."),
+            "letter that isn't in the word. A guess that isn't a common five-letter word, or that you made before, is "
+            "an invalid move; two in a row end the game. Use the tool `guess` with the word in square brackets, such "
+            "as [crane], until you have found the word or have no guesses left."),
     max_turns=12,
     viewer="wordle",
     rewards=(

@@ -1,8 +1,8 @@
 """The games themselves, without a server: what the built-in servers run and what warm-up plays by the thousand.
 
-A game has `reset(seed) -> observation` and `step(**action) -> observation`; an observation is the dict that travels over
-the socket: `text` for the model, `reward`, `done`, the game's facts and, after reset, `metadata.fingerprint`. All texts
-come from here, so a game played in this process reads byte for byte like one played over a socket.
+A game has `reset(seed) -> observation` and `step(**action) -> observation`; an observation is the dict that travels
+over the socket: `text` for the model, `reward`, `done`, the game's facts and, after reset, `metadata.fingerprint`. All
+texts come from here, so a game played in this process reads byte for byte like one played over a socket.
 """
 
 import hashlib

@@ -1,4 +1,5 @@
-"""Catch: a ball falls one row a turn, a paddle in the bottom row moves under it. OpenSpiel's `catch`, 10 rows x 5 columns.
+"""Catch: a ball falls one row a turn, a paddle in the bottom row moves under it. OpenSpiel's `catch`, 10 rows x 5
+columns.
 
 Every observation is one line of the same shape, rows counted from 0 at the top, columns from 0 at the left:
 

@@ -1,11 +1,11 @@
 """Wordle: find a secret five-letter word in six guesses.
 
-A guess is answered with `Feedback:`, its letters and a mark under each: G right place, Y elsewhere in the word, X not in
-the word. A letter guessed twice gets as many marks as the secret has of it, greens first.
+A guess is answered with `Feedback:`, its letters and a mark under each: G right place, Y elsewhere in the word, X not
+in the word. A letter guessed twice gets as many marks as the secret has of it, greens first.
 
 A guess that isn't one five-letter word of the list, or was made before, is an invalid move: it is named, and uses up no
-guess. As in TextArena (error_allowance 1), one invalid move is forgiven before each guess and a second in a row ends the
-game, so a game has at most 12 turns.
+guess. As in TextArena (error_allowance 1), one invalid move is forgiven before each guess and a second in a row ends
+the game, so a game has at most 12 turns.
 
 Reward is 0 on the way and 1 for a win; a game that ends without one gives what TextArena gives, the share of the last
 guess that was right, a yellow counting half.

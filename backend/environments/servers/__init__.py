@@ -30,7 +30,7 @@ def environment(game: Callable, action_class, observation_class):
 
         def reset(self, seed=None, episode_id=None, **options):
             if options:
-                raise ValueError(f"unknown reset option {', '.join(sorted(options))}; this environment takes only a seed")
+                raise ValueError(f"unknown reset option {', '.join(sorted(options))}; reset takes only a seed")
             self._state = State(episode_id=episode_id)
             return observation_class(**self._game.reset(seed))
 

@@ -23,8 +23,8 @@ def build(sessions: int):
         rows: int
         columns: int
 
-    return create_app(environment(Catch, CatchAction, CatchObservation), CatchAction, CatchObservation, env_name="catch",
-                      max_concurrent_envs=sessions)
+    return create_app(environment(Catch, CatchAction, CatchObservation), CatchAction, CatchObservation,
+                      env_name="catch", max_concurrent_envs=sessions)
 
 
 if __name__ == "__main__":
