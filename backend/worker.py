@@ -6,14 +6,13 @@ serves a folder; others stand by.
 """
 
 import contextlib
-import os
 import threading
 import time
 
 from backend.errors import OrtamError
 from backend.executors import Executor, Started, executor
 from backend.records import Result
-from backend.store import Place, Run, Store, alive, birth
+from backend.store import Place, Queue, Run, Store, alive, birth, own_name
 
 ROUND_SECONDS = 0.5
 CPU_RUNS = 1
@@ -24,8 +23,7 @@ class Worker:
     def __init__(self, store: Store):
         self.store = store
         self.queue = store.queue
-        self.name = f"{os.getpid()}:{birth(os.getpid())}"
-        self._executors: dict[str, Executor] = {}
+        self.name = own_name()
         self._started: dict[str, Started] = {}
 
     def advance(self) -> None:
@@ -64,21 +62,21 @@ class Worker:
             self.queue.move(place.run, "running", "ended", ended=time.time(), reason="its folder is gone")
             return
         started = Started(place.pid or 0, place.born)
-        where = self._executor(run)
-        if where.alive(started) or run.training():
-            return
-        code = where.code(started)
-        reason = "" if run.result() else how_it_ended(run, code)
-        self.queue.move(place.run, "running", "ended", ended=time.time(), code=code, reason=reason)
-        if code and code > 0 and not run.result():
-            run.conclude(Result(status="failed", reason=reason, step=run.progress().step, ended=time.time()))
+        where = executor(run.spec.resources.executor)
+        if not (where.alive(started) or run.training() or self._watched_elsewhere(place)):
+            note_end(self.queue, run, where.code(started))
+
+    def _watched_elsewhere(self, place: Place) -> bool:
+        """Whether the process that started it lives and will note its end: it alone sees the exit status."""
+        if not place.worker or place.worker == self.name:
+            return False
+        pid, _, born = place.worker.partition(":")
+        return alive(int(pid), born)
 
     def _take_over(self, place: Place) -> None:
         """A row that a worker claimed and didn't get to start, or not to note down, before it went away."""
-        if place.worker and place.worker != self.name:
-            pid, _, born = place.worker.partition(":")
-            if alive(int(pid), born):
-                return
+        if self._watched_elsewhere(place):
+            return
         run = self._run(place)
         pid = run.trainer_pid() if run else None
         started = self._started.get(place.run) or (Started(pid, birth(pid)) if pid else None)
@@ -93,7 +91,7 @@ class Worker:
             self.queue.move(place.run, "waiting", "ended", ended=time.time())
             return
         resources = run.spec.resources
-        where = self._executor(run)
+        where = executor(resources.executor)
         gpus = self._room(where, resources.gpus)
         if gpus is None or not self.queue.move(place.run, "waiting", "claimed", worker=self.name):
             return
@@ -116,16 +114,18 @@ class Worker:
         free = [gpu for gpu in where.gpus() if gpu not in taken]
         return tuple(free[:wanted]) if len(free) >= wanted else None
 
-    def _executor(self, run: Run) -> Executor:
-        name = run.spec.resources.executor
-        if name not in self._executors:
-            self._executors[name] = executor(name)
-        return self._executors[name]
-
     def _run(self, place: Place) -> Run | None:
         with contextlib.suppress(OrtamError):
             return self.store.run(place.run)
         return None
+
+
+def note_end(queue: Queue, run: Run, code: int | None) -> None:
+    """Write down that a trainer is gone, and why where it left no result itself."""
+    reason = "" if run.result() else how_it_ended(run, code)
+    queue.move(run.id, "running", "ended", ended=time.time(), code=code, reason=reason)
+    if code and code > 0:
+        run.conclude(Result(status="failed", reason=reason, step=run.progress().step, ended=time.time()))
 
 
 def how_it_ended(run: Run, code: int | None) -> str:

@@ -4,6 +4,7 @@ An executor starts `python -m backend.trainer RUN_FOLDER` by command line and ne
 when the executor's own process ends; a worker that comes later knows it by its pid and time of birth.
 """
 
+import functools
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -39,5 +40,7 @@ class Executor(Protocol):
         ...
 
 
+@functools.cache
 def executor(name: str) -> Executor:
+    """One for each place and process, as it remembers the children it started."""
     return import_module(EXECUTORS[name]).Executor()

@@ -7,8 +7,8 @@ from backend.executors import Started, executor
 from backend.launcher.checks import default_terms, facts_of, resolve, validate
 from backend.launcher.models import starters
 from backend.launcher.spec_text import Recipe, from_fields, load_spec, recipes
-from backend.records import ENDED, Event, Result, RunSpec
-from backend.store import Run, Store, to_yaml
+from backend.records import ENDED, Result, RunSpec
+from backend.store import Run, Store, own_name, to_yaml
 
 __all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "from_fields", "load_spec", "recipes", "resolve", "starters",
            "to_yaml", "validate"]
@@ -35,7 +35,7 @@ class Launcher:
         place = executor(resources.executor)
         gpus = place.gpus()[:resources.gpus]
         started = place.start(run.path, resources, gpus)
-        self.store.queue.add(run.id, state="running", pid=started.pid, born=started.born, started=time.time(),
+        self.store.queue.add(run.id, state="running", worker=own_name(), pid=started.pid, born=started.born, started=time.time(),
                              gpus=",".join(gpus))
         return started
 

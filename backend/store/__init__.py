@@ -21,12 +21,12 @@ from backend.errors import RunNotFound
 from backend.records import RunSpec, RunStatus
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
-from backend.store.run import Progress, Run, alive, birth
+from backend.store.run import Progress, Run, alive, birth, own_name
 from backend.store.spec_file import refuse_secrets, to_yaml
-from backend.store.writing import RunWriter, held, hold_if_free
+from backend.store.writing import RunWriter, held, hold_if_free, write_whole
 
 __all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "Run", "RunSummary", "RunWriter", "Store", "alive",
-           "birth", "refuse_secrets", "to_yaml"]
+           "birth", "own_name", "refuse_secrets", "to_yaml"]
 
 
 class RunSummary(NamedTuple):

@@ -277,6 +277,11 @@ def birth(pid: int) -> str | None:
     return None if fields[0] in "ZX" else fields[19]
 
 
+def own_name() -> str:
+    """Names this process for good: its pid and when it was born."""
+    return f"{os.getpid()}:{birth(os.getpid())}"
+
+
 def _modified(path: Path) -> float:
     try:
         return path.stat().st_mtime

@@ -1,0 +1,152 @@
+"""python -m backend VERB ...: what the pages do, for a terminal and for scripts.
+
+    run SPEC            train in the foreground; exit 0 when it finished
+    launch SPEC         queue it and print the run's id
+    runs                list runs
+    show RUN            one run: status, progress, reward terms
+    episodes RUN        list episodes
+    episode RUN ID      one episode as text
+    stop RUN            stop after the step under way; --now ends it at once
+    worker              start queued runs until this command is ended
+
+SPEC is a YAML file or a recipe's name; RUN an id, a unique prefix of one, or `latest`. Exit 0: done. 1: the run didn't
+finish. 2: what was asked for can't be done, and one sentence on stderr says why.
+"""
+
+import argparse
+import contextlib
+import difflib
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from backend.cli import foreground, printing
+from backend.errors import OrtamError
+from backend.launcher import Launcher, load_spec
+from backend.store import Store
+
+RUNS = Path(__file__).resolve().parents[2] / "runs"
+
+
+def main(argv: list[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")
+    asked = _parser().parse_args(argv)
+    try:
+        return asked.work(Store(asked.runs), asked) or 0
+    except OrtamError as error:
+        print(printing.plain(str(error)), file=sys.stderr)
+        return 2
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        print(f"{asked.runs} can't be used: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        verb = self.prog.split()[-1]
+        if "invalid choice" in message and verb == "backend":
+            written = message.split("'")[1]
+            near = difflib.get_close_matches(written, VERBS, 1)
+            message = f"there is no verb {written!r}; {f'did you mean {near[0]}?' if near else f'use one of {chr(44).join(VERBS)}'}"
+        self.exit(2, f"{message}; see {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m backend", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    for name, (work, line, arguments) in VERBS.items():
+        verb = verbs.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
+        for flags, options in arguments:
+            verb.add_argument(*flags, **options)
+        verb.add_argument("--runs", type=Path, metavar="DIR", default=Path(os.environ.get("ORTAM_RUNS") or RUNS),
+                          help="folder of the runs; ORTAM_RUNS names it too")
+        if name != "worker":
+            verb.add_argument("--json", action="store_true", help="print JSON")
+        verb.set_defaults(work=work)
+    return parser
+
+
+def _run(store: Store, asked: argparse.Namespace) -> int:
+    launcher = Launcher(store)
+    return foreground.train(launcher, launcher.prepare(load_spec(asked.spec)), asked.json)
+
+
+def _launch(store: Store, asked: argparse.Namespace) -> None:
+    id = Launcher(store).launch(load_spec(asked.spec))
+    printing.json_line({"id": id}) if asked.json else print(id)
+    if not store.worker_alive():
+        print(f"no worker serves {store.folder} now, so it waits; start one with: python -m backend worker", file=sys.stderr)
+
+
+def _runs(store: Store, asked: argparse.Namespace) -> None:
+    printing.runs(store.runs(asked.search), asked.json)
+
+
+def _show(store: Store, asked: argparse.Namespace) -> None:
+    printing.show(store, store.run(asked.run), asked.json)
+
+
+def _episodes(store: Store, asked: argparse.Namespace) -> None:
+    run = store.run(asked.run)
+    printing.episodes(run.episodes(where=asked.where, sort=asked.sort, limit=asked.limit), asked.json)
+
+
+def _episode(store: Store, asked: argparse.Namespace) -> None:
+    printing.episode(store.run(asked.run).episode(asked.id), asked.json)
+
+
+def _stop(store: Store, asked: argparse.Namespace) -> None:
+    launcher, run = Launcher(store), store.run(asked.run)
+    said = launcher.kill(run.id) if asked.now else launcher.stop(run.id)
+    printing.json_line({"id": run.id, "status": run.status(), "said": said}) if asked.json else print(said)
+
+
+def _worker(store: Store, asked: argparse.Namespace) -> None:
+    import threading
+
+    from backend.worker import Worker
+
+    stopped = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stopped.set())
+    Worker(store).serve(stopped)
+
+
+def _limit(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+_limit.__name__ = "number of episodes"  # argparse names the type in its message
+
+_SPEC = (("spec",), {"metavar": "SPEC", "help": "a YAML file or a recipe's name"})
+_RUN = (("run",), {"metavar": "RUN", "help": "id, unique prefix, or latest"})
+_ID = (("id",), {"metavar": "ID", "help": "the episode's id, such as 62-3-7"})
+
+VERBS = {
+    "run": (_run, "train in the foreground", [_SPEC]),
+    "launch": (_launch, "queue a run and print its id", [_SPEC]),
+    "runs": (_runs, "list runs", [(("search",), {"nargs": "?", "default": "", "help": "words to look for"})]),
+    "show": (_show, "show one run", [_RUN]),
+    "episodes": (_episodes, "list episodes", [
+        _RUN, (("--where",), {"metavar": "EXPR", "help": "such as 'won and guesses <= 3'"}),
+        (("--sort",), {"metavar": "NAME", "default": "-step", "help": "a column or a reward term; --sort=-total for the largest "
+                                                                      "first"}),
+        (("--limit",), {"type": _limit, "default": 50, "metavar": "N", "help": "how many; 50"})]),
+    "episode": (_episode, "show one episode, turn by turn", [_RUN, _ID]),
+    "stop": (_stop, "stop a run after the step under way", [
+        _RUN, (("--now",), {"action": "store_true", "help": "end it at once instead"})]),
+    "worker": (_worker, "start queued runs, one after another", []),
+}
+"""Verb -> what does it, its line of help, its arguments."""

@@ -1,0 +1,136 @@
+"""How things look in a terminal. What a model or an environment wrote is shown as text: no control sequence gets through."""
+
+import json
+import math
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from backend.records import Episode
+from backend.store import EpisodeRow, Run, RunSummary, Store
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
+
+
+def json_line(value: Any) -> None:
+    print(json.dumps(_finite(value), ensure_ascii=True, indent=2, default=str))
+
+
+def number(value: float | None) -> str:
+    """Four digits; a dash for what wasn't scored."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def runs(found: Sequence[RunSummary], as_json: bool) -> None:
+    if as_json:
+        return json_line([run._asdict() for run in found])
+    if not found:
+        return print("no runs; start one with: python -m backend launch quickstart")
+    table(("run", "status", "step", "episodes", "reward", "took", "model", "environments"), [
+        (run.id, run.status, f"{run.step}/{run.steps}", str(run.episodes), number(run.reward), duration(run.seconds), run.model,
+         ", ".join(run.environments)) for run in found])
+
+
+def show(store: Store, run: Run, as_json: bool) -> None:
+    summary, progress = store.summary(run), run.progress()
+    last = {point.name: point for point in run.term_curves(after_step=progress.step - 1)}
+    warnings = [event for _, event in run.events() if event.level != "info"][-5:]
+    if as_json:
+        return json_line({
+            **summary._asdict(), "path": str(run.path), "phase": progress.phase, "left": progress.left, "reason": progress.reason,
+            "terms": {name: point.mean for name, point in last.items()}, "spec": run.spec.model_dump(),
+            "events": [event.model_dump() for _, event in run.events()][-20:]})
+    print(f"{summary.id}   {summary.status}")
+    print(f"  {summary.model} on {', '.join(summary.environments)}")
+    print(f"  step {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
+          + (f", {duration(progress.left)} left" if progress.left is not None else ""))
+    for line in (progress.phase, progress.reason):
+        if line:
+            print(f"  {plain(line)}")
+    for name, point in last.items():
+        print(f"  {name:20} {number(point.mean):>8}   {point.scored} of {point.all} scored")
+    for event in warnings:
+        print(f"  {event.level}: {plain(event.text)}")
+
+
+def episodes(rows: Sequence[EpisodeRow], as_json: bool) -> None:
+    if as_json:
+        return json_line([row._asdict() for row in rows])
+    if not rows:
+        return print("no episodes")
+    names = list(dict.fromkeys(name for row in rows for name in row.scores))
+    table(("id", "environment", "status", "turns", "total", "advantage", *names, "why it ended"), [
+        (row.id, row.environment, row.status, str(row.turns), number(row.total), number(row.advantage),
+         *(number(row.scores.get(name)) for name in names), row.stop) for row in rows])
+
+
+def episode(one: Episode, as_json: bool) -> None:
+    if as_json:
+        return json_line(one.model_dump())
+    print(plain(f"episode {one.id}   {one.status}{f': {one.stop}' if one.stop else ''}"))
+    print(plain(f"  {one.environment}, task {one.task}, seed {one.seed}, played by {one.policy.name or one.policy.kind}, "
+                f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(one.started))}"))
+    scores = "   ".join(f"{name} {number(score)}" for name, score in one.scores.items())
+    print(plain(f"  total {number(one.total)}   advantage {number(one.advantage)}   {scores}"))
+    if one.fault:
+        print(plain(f"  fault in the {one.fault.where}: {one.fault.kind}: {one.fault.message}"))
+    if one.opening:
+        block("environment", one.opening)
+    for turn in one.turns:
+        print(f"\n--- turn {turn.index}")
+        if turn.thought:
+            block("thought", turn.thought)
+        if turn.said:
+            block("said", turn.said)
+        if turn.tool is not None:
+            sent = turn.arguments if isinstance(turn.arguments, str) else json.dumps(turn.arguments, ensure_ascii=False,
+                                                                                     default=str)
+            block("call", f"{turn.tool} {sent}")
+        if turn.result is not None:
+            block("result", turn.result)
+        if turn.shown is not None:
+            block("shown", turn.shown)
+        notes = [f"reward {number(turn.reward)}"] if turn.reward is not None else []
+        notes += ["done"] if turn.done else []
+        notes += ["cut by the token budget"] if turn.cut else []
+        if notes:
+            print(f"  {', '.join(notes)}")
+        if turn.fault:
+            print(plain(f"  fault in the {turn.fault.where}: {turn.fault.kind}: {turn.fault.message}"))
+
+
+def block(title: str, text: str) -> None:
+    print(f"  {title}:")
+    for line in plain(text).splitlines() or [""]:
+        print(f"    {line}")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    cells = [[plain(cell).replace("\n", " ") for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return value
