@@ -105,7 +105,7 @@ class OpenEnvSession:
             return EnvironmentFailed(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it "
                                      "with more sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
         if code == "VALIDATION_ERROR":
-            first = next(iter(data.get("errors") or []), {})
+            first: dict[str, Any] = next(iter(data.get("errors") or []), {})
             return _Refused(f"{'.'.join(map(str, first.get('loc', ())))} {first.get('msg', message)}".strip()[:500])
         return EnvironmentFailed(f"{self._base_url} failed: {message}")
 
@@ -142,7 +142,7 @@ async def _connect(base_url: str):
             # A trainer may be too busy to answer pings, and on one machine a dead peer is noticed without them.
             ping_interval=None if here else 20,
             ping_timeout=None if here else 120,
-            **({"proxy": None} if here else {}),
+            proxy=None if here else True,
         )
     except (OSError, TimeoutError, EOFError, InvalidHandshake, InvalidURI) as error:
         raise EnvironmentFailed(f"Nothing that speaks OpenEnv answers at {base_url} ({error or type(error).__name__}); "

@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from backend.environments import Source, Task
 from backend.environments.games.wordle import allowed, answers, marks
@@ -75,7 +75,8 @@ class CatchPlayer:
         pass
 
     def __call__(self, play: Playthrough) -> Call:
-        away = play.facts["ball_column"] - play.facts["paddle_column"]
+        ball, paddle = (cast(int, play.facts[name]) for name in ("ball_column", "paddle_column"))
+        away = ball - paddle
         return ("move", {"direction": "right" if away > 0 else "left"}) if away else ("stay", {})
 
 
@@ -88,7 +89,7 @@ class WordleSolver:
         self.seen: str | None = None
 
     def __call__(self, play: Playthrough) -> Call:
-        guess, feedback = play.facts["last_guess"], play.facts["last_feedback"]
+        guess, feedback = (cast(str | None, play.facts[name]) for name in ("last_guess", "last_feedback"))
         if guess and guess != self.seen:
             self.seen = guess
             self.possible = [word for word in self.possible if marks(guess, word) == feedback]

@@ -147,8 +147,8 @@ class Playthrough:
     def _refuse(self, tool: str, arguments: Any, kind: str, told: str) -> str:
         if kind in SEEN_AS_FAILURE:
             self._failures += 1
-        where = "environment" if kind == "no_environment" else "model"
-        self._keep(tool, arguments, fault=Fault(where=where, kind=kind, message=told), shown=told)
+        fault = Fault(where="environment" if kind == "no_environment" else "model", kind=kind, message=told)
+        self._keep(tool, arguments, fault=fault, shown=told)
         return told
 
     def _failed(self, error: Exception) -> str:

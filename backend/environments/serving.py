@@ -43,6 +43,8 @@ class Server:
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        assert self._process.stdin and self._process.stdout
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         in_time = self._ready.wait(start_seconds)
@@ -78,7 +80,7 @@ class Server:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(STOP_SECONDS)
         self._reader.join(STOP_SECONDS)
-        self._process.stdin.close()
+        self._stdin.close()
 
     def _healthy(self) -> bool:
         try:
@@ -89,7 +91,7 @@ class Server:
             return False
 
     def _read(self) -> None:
-        for line in self._process.stdout:
+        for line in self._stdout:
             if line.startswith(READY):
                 self.url = line.removeprefix(READY).strip()
                 self._ready.set()
