@@ -1,0 +1,165 @@
+"""Launch: a spec is chosen, changed and understood, and becomes a run with one button.
+
+The whole form is drawn once from the records. `launch.js` keeps the draft in the browser, as the form's values or as YAML,
+whichever was touched last, and asks `look` at every change: the answer says what the run will do and what is wrong with it.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from backend import launcher as launching
+from backend.errors import ModelError, OrtamError, RewardError, SpecError
+from backend.launcher.spec_text import parse
+from backend.records import RunSpec
+from backend.rewards import check
+from ui import shell
+from ui.launch_form import page
+from ui.outlook import outlook
+
+HERE = Path(__file__).parent
+CSS = [HERE / "launch.css"]
+JS = [HERE / "launch.js"]
+
+START = "(function begin() { window.ortamLaunch ? window.ortamLaunch(element, server) : setTimeout(begin, 20); })()"
+FIRST = "quickstart"
+"""The recipe an empty form starts from."""
+READ_ONLY = "This site only shows runs; start it without --read-only to launch one."
+
+Problem = dict[str, str]
+"""`field`, dotted, "" for the whole spec, and `message`."""
+
+
+def build(store, launcher) -> None:
+    def begin(asked: dict[str, str]) -> dict[str, Any]:
+        """The spec to start from: `from` a run, a `recipe`, or the first recipe."""
+        return started(store, asked)
+
+    def look(asked: dict[str, Any]) -> dict[str, Any]:
+        return looked(store, asked)
+
+    def launch(asked: dict[str, Any]) -> dict[str, Any]:
+        return launched(launcher, asked)
+
+    form = page(recipes(), launching.starters(), read_only=launcher is None)
+    shell.html(form, js_on_load=START, server_functions=[begin, look, launch])
+
+
+def recipes() -> dict[str, launching.Recipe]:
+    """The first one first."""
+    shipped = launching.recipes()
+    return {name: shipped[name] for name in sorted(shipped, key=lambda name: (name != FIRST, name))}
+
+
+def started(store, asked: dict[str, str]) -> dict[str, Any]:
+    try:
+        if asked.get("from"):
+            return {"spec": store.run(asked["from"]).spec.model_dump(mode="json")}
+        name = asked.get("recipe") or next(iter(recipes()))
+        if name not in recipes():
+            raise SpecError("", f"there is no recipe called {name:.60}; choose one of those below")
+        return {"spec": launching.load_spec(name).model_dump(mode="json"), "recipe": name}
+    except OrtamError as error:
+        return {"problems": [problem(error)]}
+
+
+def looked(store, asked: dict[str, Any]) -> dict[str, Any]:
+    """`asked` holds `spec`, a form's values, or `yaml`, a text. The answer holds `problems` and, as far as they can be told,
+    `outlook`, `yaml` (for a form) and `spec` (for a text)."""
+    answer: dict[str, Any] = {}
+    if "spec" in asked:
+        answer["yaml"] = yaml.safe_dump(unfolded(asked["spec"]), sort_keys=False, allow_unicode=True, width=120)
+    try:
+        spec = read(asked)
+    except SpecError as error:
+        return {**answer, "problems": [problem(error)]}
+    problems = foreseen(spec)
+    if not any(found["field"].startswith("environments") for found in problems):
+        answer["outlook"] = outlook(spec, pace(store, spec))
+    if "spec" in asked:
+        answer["yaml"] = launching.to_yaml(spec)
+    else:
+        answer["spec"] = spec.model_dump(mode="json")
+    return {**answer, "problems": problems}
+
+
+def launched(launcher, asked: dict[str, Any]) -> dict[str, Any]:
+    """`run`, or `problems`."""
+    if launcher is None:
+        return {"problems": [{"field": "", "message": READ_ONLY}]}
+    try:
+        spec = read(asked)
+        if problems := foreseen(spec):
+            return {"problems": problems}
+        return {"run": launcher.launch(spec)}
+    except OrtamError as error:
+        return {"problems": [problem(error)]}
+
+
+def read(asked: dict[str, Any]) -> RunSpec:
+    """Raises SpecError."""
+    return parse(asked["yaml"]) if "yaml" in asked else launching.from_fields(unfolded(asked["spec"]))
+
+
+def unfolded(draft: dict[str, Any]) -> dict[str, Any]:
+    """A form writes maps as text. Texts that are YAML become what they say; others stay, for the record to complain about."""
+    def unfold(holder: Any, key: str) -> None:
+        if isinstance(holder, dict) and isinstance(holder.get(key), str):
+            try:
+                value = yaml.safe_load(holder[key])
+            except yaml.YAMLError:
+                return
+            holder[key] = {} if value is None else value
+
+    unfold(draft.get("train"), "extra")
+    for environment in draft.get("environments") or ():
+        unfold(environment, "options")
+    return draft
+
+
+def foreseen(spec: RunSpec) -> list[Problem]:
+    """What would keep it from working, all terms at once. Only whether the model can be loaded is left for the launch: to
+    know, the Hub has to be asked."""
+    if wrong := wrong_terms(spec):
+        return wrong
+    try:
+        launching.validate(spec.model_copy(update={"model": "starter:"}))
+    except ModelError:
+        pass
+    except OrtamError as error:
+        return [problem(error)]
+    return []
+
+
+def wrong_terms(spec: RunSpec) -> list[Problem]:
+    problems = []
+    for index, term in enumerate(spec.rewards):
+        try:
+            for environment in spec.environments:
+                if not term.environments or environment.id in term.environments:
+                    check(term.value, launching.facts_of(environment.use))
+        except RewardError as error:
+            problems.append({"field": f"rewards.{index}.value", "message": str(error)})
+        except SpecError:
+            return []
+    return problems
+
+
+def problem(error: OrtamError) -> Problem:
+    """With its field apart, wherever its sentence says it."""
+    field = error.field if isinstance(error, SpecError) else "model" if isinstance(error, ModelError) else ""
+    message = str(error).removeprefix(f"{field}: ")
+    if isinstance(error, RewardError) and (named := re.match(r"(rewards\.\d+\.\w+)[^:]*: ", message)):
+        field, message = named[1], message[named.end():]
+    return {"field": field, "message": message}
+
+
+def pace(store, spec: RunSpec) -> tuple[float, str] | None:
+    """Seconds an episode took in the newest run of this model in these environments, and its name; None without one."""
+    ids = sorted(environment.id for environment in spec.environments)
+    for run in store.runs(spec.model):
+        if run.model == spec.model and sorted(run.environments) == ids and run.episodes and run.seconds and run.step > 1:
+            return run.seconds / run.episodes, run.name
+    return None

@@ -1,0 +1,88 @@
+"""What a spec will do, in words and dots, before anything is spent."""
+
+from backend.environments.catalog import CATALOG
+from backend.records import RunSpec
+from ui import shell
+from ui.written import counted, number, text
+
+MOST_GROUPS, MOST_DOTS = 16, 256
+"""A step larger than this is told in words only."""
+
+
+def outlook(spec: RunSpec, before: tuple[float, str] | None = None) -> str:
+    """`before`: seconds an episode took in an earlier run like this one, and that run's name."""
+    train = spec.train
+    groups = train.episodes_per_step // train.group_size
+    total = train.steps * train.episodes_per_step
+    stats = "".join(f'<div><b class="o-stat">{value}</b><span>{name}</span></div>' for value, name in (
+        (f"{train.steps:,}", "step" if train.steps == 1 else "steps"), (f"{train.episodes_per_step:,}", "episodes a step"),
+        (f"{total:,}", "episodes, all kept")))
+    lines = "".join(f"<li>{line}</li>" for line in (*steps(spec, groups), *around(spec), *wait(total, before)))
+    return f'<div class="o-stats">{stats}</div>{dots(groups, train.group_size)}<ul class="o-outlook">{lines}</ul>'
+
+
+def dots(groups: int, size: int) -> str:
+    """One line of dots a group, one dot an episode."""
+    if groups > MOST_GROUPS or groups * size > MOST_DOTS:
+        return ""
+    line = f'<span>{"<i></i>" * size}</span>'
+    return (f'<div class="o-dots" role="img" aria-label="{counted(groups, "group")} of {size} episodes">{line * groups}</div>')
+
+
+def steps(spec: RunSpec, groups: int) -> list[str]:
+    size = spec.train.group_size
+    played = (f"Each step plays <b>{counted(groups, 'group')} of {size}</b>: {size} episodes on one task, compared with each "
+              "other.")
+    return [played, players(spec), scored(spec)]
+
+
+def players(spec: RunSpec) -> str:
+    where = "on the CPU" if not spec.resources.gpus else f"on {counted(spec.resources.gpus, 'GPU')}"
+    share = sum(e.weight for e in spec.environments)
+    named = []
+    for environment in spec.environments:
+        entry = CATALOG.get(environment.use)
+        title = text(entry.title if entry else environment.use)
+        turns = environment.max_turns or (entry.description.max_turns if entry else None)
+        part = f"{environment.weight / share:.0%} " if len(spec.environments) > 1 else ""
+        named.append(f"{part}<b>{title}</b>" + (f" (up to {counted(turns, 'turn')})" if turns else ""))
+    return (f"<b>{text(spec.model)}</b> plays {listed(named)} {where}, at most "
+            f"{spec.train.max_completion_tokens:,} tokens an episode.")
+
+
+def scored(spec: RunSpec) -> str:
+    terms = spec.rewards or [term for environment in spec.environments if environment.use in CATALOG
+                             for term in CATALOG[environment.use].description.rewards]
+    names = []
+    for term in terms:
+        name, weight = (term.name, term.weight) if hasattr(term, "name") else (term[0], 1.0)
+        times = "" if weight == 1 else f"{number(weight)} × "
+        names.append(f"{times}<b>{text(name)}</b>")
+    own = "" if spec.rewards else ", the environment's own terms"
+    return f"An episode is worth {' + '.join(names)}{own}."
+
+
+def around(spec: RunSpec) -> list[str]:
+    said = []
+    if spec.warm_up:
+        said.append(f"Before that it imitates {counted(spec.warm_up.games, 'game')} of a scripted player.")
+    if spec.evaluate:
+        greedy = "always taking the likeliest token" if spec.evaluate.greedy else "sampling as in training"
+        every = "Every step" if spec.evaluate.every == 1 else f"Every {spec.evaluate.every:,} steps"
+        said.append(f"{every} it plays {counted(spec.evaluate.tasks, 'held-out task')}, {greedy}.")
+    if spec.train.kl:
+        said.append(f"It is held near the starting model with KL weight {spec.train.kl:g}.")
+    if spec.generation.engine != "transformers" and not spec.resources.gpus:
+        said.append("vLLM needs a GPU: set GPUs to 1 or more, or choose transformers as engine.")
+    return said
+
+
+def wait(total: int, before: tuple[float, str] | None) -> list[str]:
+    if before is None:
+        return []
+    seconds, name = before
+    return [f"About <b>{shell.duration(seconds * total)}</b>, at the pace of the run {text(name)}."]
+
+
+def listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
