@@ -182,6 +182,15 @@ def test_sigterm_stops_after_the_step(tmp_path):
     assert (run.path / "checkpoints" / "final" / "model.safetensors").is_file()
 
 
+def test_several_processes_stop_after_the_same_step(tmp_path):
+    run = asked(tmp_path, train={"steps": 1000})
+    process = started(run, processes=2)
+    wait_for(process, lambda: run.count_episodes() >= 8)
+    run.ask_to_stop()
+    assert process.wait(60) == 0, run.log_tail()
+    assert run.count_episodes() == 8 * run.result().step
+
+
 def test_a_stop_asked_on_the_page_ends_it_too(tmp_path):
     run = asked(tmp_path)
     run.ask_to_stop()

@@ -44,7 +44,7 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
         trainer = RecordedTrainer(
             model=model, processing_class=tokenizer, args=settings, train_dataset=build.rows(listed),
             eval_dataset=build.held_out_rows(listed, spec.evaluate.tasks) if spec.evaluate else None,
-            callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, stop)],
+            callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, agreed(stop, state))],
             tables=tables, terms=terms, policy=Policy(kind="model", name=spec.model),
             record=writer.record if writer else lambda episodes: None, say=say,
             greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
@@ -75,3 +75,10 @@ def seat_tables(spec: RunSpec, open_things: contextlib.ExitStack, state: Partial
         raise told[1]
     return {asked.id: Table(asked, entry(asked.use).description, source(asked, url))
             for asked, url in zip(spec.environments, told[0], strict=True)}
+
+
+def agreed(stop: Callable[[], bool], state: PartialState) -> Callable[[], bool]:
+    """The first process's answer in every process: one that stopped a step early would leave the others waiting."""
+    if state.num_processes == 1:
+        return stop
+    return lambda: broadcast_object_list([stop()])[0]
