@@ -72,9 +72,13 @@ class RecordedTrainer(GRPOTrainer):
 
     def _generate(self, prompts):
         self._prompts, self._model_seconds, self._rounds = prompts, [], None
+        started = time.perf_counter()
         generated = super()._generate(prompts)
         _, ids, masks, self._completions = generated[:4]
         self._await_all(seat.leave() for seat in self._seats)
+        mine = self._metrics["train" if self.model.training else "eval"]
+        mine["seconds/model"].append(sum(self._model_seconds))
+        mine["seconds/environment"].append(time.perf_counter() - started - sum(self._model_seconds))
         ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
         self._spoken = [self._said(of_one, mask) for of_one, mask in zip(ids, masks, strict=True)]
         self._truncated = []
