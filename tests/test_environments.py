@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import pytest
 import websockets
@@ -195,6 +197,29 @@ def test_beginning_at_a_full_server_is_tried_again_until_there_is_room():
 
     with serve("catch", sessions=1) as server:
         assert asyncio.run(play(server)) == "ball 0 0 paddle 2"
+
+
+def test_a_killed_player_leaves_no_session_taken():
+    code = ("import sys\nfrom websockets.sync.client import connect\nsocket = connect(sys.argv[1])\n"
+            "socket.send('{\"type\": \"reset\", \"data\": {}}')\nsocket.recv()\nprint('playing', flush=True)\ninput()")
+
+    async def play(server):
+        here = source(spec("catch"), server.url)
+        player = subprocess.Popen([sys.executable, "-c", code, server.url.replace("http", "ws") + "/ws"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with player:
+            assert player.stdout.readline() == "playing\n"
+            refused = Playthrough(here, spec("catch"), pauses=())
+            await refused.begin(Task("0", 0))
+            player.kill()
+        after = Playthrough(here, spec("catch"), pauses=(0.02,) * 200)
+        await after.begin(Task("0", 0))
+        await after.end()
+        return refused, after
+
+    with serve("catch", sessions=1) as server:
+        refused, after = asyncio.run(play(server))
+    assert refused.status() == "env_error" and after.fault is None
 
 
 def test_a_server_that_dies_loses_the_episode_and_never_starts_another_in_its_place():

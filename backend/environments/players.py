@@ -68,6 +68,16 @@ class RandomPlayer:
         return "".join(self.rng.choices("abcdefghijklmnopqrstuvwxyz ", k=self.rng.randint(1, 30)))
 
 
+class EchoPlayer:
+    """Sends the one message it is asked for, and stops."""
+
+    def __init__(self, rng: random.Random):
+        pass
+
+    def __call__(self, play: Playthrough) -> Call | None:
+        return None if play.turns else ("echo", {"message": "Hello world!"})
+
+
 class CatchPlayer:
     """Goes under the ball and stays there: catches every one."""
 
@@ -111,6 +121,6 @@ class Erring:
 PLAYERS: dict[str, dict[str, Callable[[random.Random], Player]]] = {
     "catch": {"perfect": CatchPlayer, "random": RandomPlayer},
     "wordle": {"solver": WordleSolver, "random": RandomPlayer},
-    "echo": {"random": RandomPlayer},
+    "echo": {"obedient": EchoPlayer, "random": RandomPlayer},
 }
 """Environment -> players from the best to the worst; each is made anew, with its own randomness, for an episode."""
