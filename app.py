@@ -90,7 +90,7 @@ def serve(folder: Path, listening: socket.socket, asked: argparse.Namespace) -> 
     from ui import web
 
     store = Store(folder)
-    site = web(store, Launcher(store), read_only=asked.read_only, trusted=asked.trusted)
+    site = web(store, None if asked.read_only else Launcher(store))
     server = uvicorn.Server(uvicorn.Config(site, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=True))
     shown = "127.0.0.1" if asked.host in ("0.0.0.0", "::") else f"[{asked.host}]" if ":" in asked.host else asked.host
     print(f"Ortam is at http://{shown}:{listening.getsockname()[1]}   runs: {folder}", flush=True)

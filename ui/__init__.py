@@ -1,6 +1,6 @@
 """What a person sees. `web(...)` is the whole site as one ASGI application; `app.py` serves it.
 
-How a page is written. A page is a module with `build(store, launcher, ...) -> None`, named in `PAGES` below; it is called
+How a page is written. A page is a module with `build(store, launcher) -> None`, named in `PAGES` below; it is called
 inside its own Gradio route and makes its components there:
 
     from ui import shell
@@ -18,6 +18,7 @@ inside its own Gradio route and makes its components there:
         shell.on_load(load, None, view)                 Blocks.load of this page, private and without a progress bar
 
 Header, nav and theme button are in the served HTML already; a page draws only its content, starting with an `h1.o-title`.
+A read-only site has no launcher: it is None.
 Every listener says `api_visibility="private"`; the named endpoints are in `ui/endpoints.py` alone. View state lives in
 gr.State or in the address, never in a module. A timer is `gr.Timer(2)` with `tick(fn, inputs, outputs, queue=False,
 show_progress="hidden", api_visibility="private")`; keep `run.version()` in a gr.State and return gr.skip() while it stands.
@@ -47,18 +48,22 @@ def pages():
     return [(path, title, import_module(name)) for path, title, name in PAGES if find_spec(name)]
 
 
-def site(store, launcher, read_only: bool = False, trusted: bool = False):
-    """All pages as one gr.Blocks, without the frame."""
+def site(store, launcher):
+    """All pages and the named endpoints as one gr.Blocks, without the frame. No launcher: nothing can be started or stopped."""
     import gradio as gr
+
+    from ui import endpoints
 
     demo = gr.Blocks(analytics_enabled=False, title="Ortam", fill_width=True)
     for path, title, page in pages():
         with demo.route(title, path, show_in_navbar=False) if path else demo:
             page.build(store, launcher)
+            if not path:
+                endpoints.add(store, launcher)
     return demo
 
 
-def web(store, launcher, read_only: bool = False, trusted: bool = False):
+def web(store, launcher=None):
     """The site in its frame, as an ASGI application. Only the files named by pages can be fetched from the disk."""
     import gradio as gr
     from fastapi import FastAPI
@@ -78,6 +83,6 @@ def web(store, launcher, read_only: bool = False, trusted: bool = False):
             return Response(status_code=404)
         return FileResponse(files.paths[name], headers={"Cache-Control": "public, max-age=31536000"})
 
-    gr.mount_gradio_app(app, site(store, launcher, read_only, trusted), path="/", theme=theme(), footer_links=[],
+    gr.mount_gradio_app(app, site(store, launcher), path="/", theme=theme(), footer_links=[],
                         run_history=False, ssr_mode=False, show_error=True, pwa=False)
-    return shell.Frame(app, files.tags(), "read only" if read_only else "")
+    return shell.Frame(app, files.tags(), "" if launcher else "read only")

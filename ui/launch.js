@@ -253,17 +253,41 @@ window.ortamLaunch = (root, server) => {
   });
   const choose = (card) => {
     const use = card.dataset.environment;
+    const before = ids();
     if (card.checked) {
-      const taken = new Set(ids());
+      const taken = new Set(before);
       let id = use;
       for (let n = 2; taken.has(id); n++) id = `${use}-${n}`;
       addRow("environments", { id, use, weight: 1, tasks: { count: 64, first_seed: 0 }, options: {}, max_turns: null, prompt: null });
-      if (!rowsOf("rewards").length || rowsOf("environments").length === 1) ownTerms();
-      else addTerms(use, id);
+      if (!before.length) ownTerms();
+      else {
+        scope((chosen) => chosen ?? before);
+        addTerms(use, id);
+      }
     } else {
       for (const row of rowsOf("environments")) if ($("[data-key=use]", row).value.trim() === use) row.remove();
+      dropped(before);
     }
     changed();
+  };
+  /* A term goes on meaning what it meant: in a mix it keeps to the environments it was written for, and goes with them. */
+  const scope = (choose) => {
+    shape();
+    for (const row of rowsOf("rewards")) {
+      row.held = { ...row.held, environments: choose(collectRow(row).environments ?? null) };
+      $("[data-applies]", row).replaceChildren();
+    }
+  };
+  const dropped = (before) => {
+    const left = ids();
+    for (const row of rowsOf("rewards")) {
+      const boxes = all("[data-applies] input", row);
+      const chosen = boxes.length ? boxes.filter((box) => box.checked).map((box) => box.value) : before;
+      const still = chosen.filter((id) => left.includes(id));
+      if (!still.length && left.length) row.remove();
+      row.held = { ...row.held, environments: still.length && still.length < left.length ? still : null };
+      $("[data-applies]", row).replaceChildren();
+    }
   };
   const addTerms = (use, id) => {
     const names = new Set(rowsOf("rewards").map((row) => $("[data-key=name]", row).value.trim()));
@@ -291,7 +315,12 @@ window.ortamLaunch = (root, server) => {
     }
     switch (button.dataset.do) {
       case "launch": return void launch(button);
-      case "remove": button.closest("[data-row]").remove(); return changed();
+      case "remove": {
+        const row = button.closest("[data-row]"), before = ids(), isTerm = row.matches(".o-term");
+        row.remove();
+        if (!isTerm) dropped(before);
+        return changed();
+      }
       case "own-terms": ownTerms(); return changed();
       case "add-term": {
         const row = addRow("rewards", { name: `term-${rowsOf("rewards").length + 1}`, value: "", weight: 1, environments: null });

@@ -60,7 +60,8 @@ def environments() -> str:
 
 def rewards() -> str:
     return section("Reward terms", '<div class="o-terms"><div class="o-terms-head" aria-hidden="true"><span>Name</span>'
-                   '<span>Value</span><span>Weight</span><span></span></div><div data-rows="rewards"></div></div>'
+                   '<span>Value</span><span>Weight</span><span></span></div><div data-rows="rewards"></div><p class="o-fieldnote o-noterms">None yet: the '
+                   "environment's own terms are used.</p></div>"
                    '<p class="o-fieldnote" data-note="rewards"></p>'
                    '<div class="o-row"><button type="button" class="o-button o-small" data-do="add-term">Add term</button>'
                    '<button type="button" class="o-button o-small" data-do="own-terms">Use the environment\'s own</button></div>'

@@ -20,7 +20,7 @@ def build(store, launcher) -> None:
     import gradio as gr
 
     curves = Curves(store)
-    read_only = getattr(launcher, "read_only", False)
+    read_only = launcher is None
 
     def look(search: str, seen: str):
         page = draw(store.runs(search), curves, search, read_only, str(store.folder))

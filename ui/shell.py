@@ -21,7 +21,8 @@ NAV = (("/", "Runs"), ("/launch", "Launch"))
 
 
 def header(path: str, note: str = "") -> str:
-    links = "".join(f'<a href="{to}"{" aria-current=page" if to == path else ""}>{name}</a>' for to, name in NAV)
+    here = "/" if path in ("/run", "/episode") else path
+    links = "".join(f'<a href="{to}"{" aria-current=page" if to == here else ""}>{name}</a>' for to, name in NAV)
     said = f'<span class="o-note">{escape(note)}</span>' if note else ""
     return (f'<header class="o-header"><div><a class="o-brand" href="/" aria-label="Ortam">{LOGO}<span>Ortam</span></a>'
             f'<nav class="o-nav" aria-label="Pages">{links}</nav>{said}'
@@ -114,6 +115,11 @@ class Files:
         return f'<link rel="icon" href="/o/icon.svg">{first}{styles}{scripts}'
 
 
+POLICY = ("default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+          "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; media-src 'self' blob:; object-src 'none'")
+"""Nothing is fetched from elsewhere, whatever a model wrote. Gradio makes its components' scripts from strings."""
+
+
 class Frame:
     """ASGI middleware that puts the frame into every HTML page Gradio serves."""
 
@@ -141,7 +147,7 @@ class Frame:
             page = self.dress(body, scope["path"])
             headers = [(k, v) for k, v in start["headers"] if k not in (b"content-length", b"cache-control")]
             headers += [(b"content-length", str(len(page)).encode()), (b"cache-control", b"no-store"),
-                        (b"x-content-type-options", b"nosniff")]
+                        (b"content-security-policy", POLICY.encode()), (b"x-content-type-options", b"nosniff")]
             await send({**start, "headers": headers})
             return await send({"type": "http.response.body", "body": page})
 

@@ -1,0 +1,96 @@
+"""The named endpoints for scripts: `gradio_client` calls them by name, and agents find them as tools.
+
+They give plain JSON; None stays null. What is wrong comes back as one sentence.
+"""
+
+import functools
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from backend.errors import OrtamError
+from backend.launcher import load_spec, recipes
+from backend.launcher.spec_text import parse
+
+LARGEST = 2**53
+"""Integers beyond it would arrive rounded in many a JSON reader; they go as text."""
+MOST = 1000
+
+
+def add(store, launcher) -> None:
+    """Adds them to the page being built."""
+    import gradio as gr
+
+    def launch(spec: str) -> str:
+        """Queue a run. `spec` is YAML, or the name of a recipe; the answer is the run's id."""
+        _may(launcher)
+        return launcher.launch(load_spec(spec) if spec in recipes() else parse(spec))
+
+    def stop(run: str) -> str:
+        """Ask a run to stop after the step under way; the answer says what will happen."""
+        _may(launcher)
+        return launcher.stop(run)
+
+    def runs(search: str = "") -> list:
+        """Runs, newest first."""
+        return [plain(run._asdict()) for run in store.runs(search)]
+
+    def run(run: str) -> dict:
+        """One run: its spec, status, progress and how it ended. `run` is an id, a unique prefix, or latest."""
+        return described(store, store.run(run))
+
+    def episodes(run: str, where: str = "", sort: str = "-step", limit: float = 50, offset: float = 0) -> list:
+        """Episodes of a run without their turns; `where` is an expression such as 'won and guesses <= 3'."""
+        rows = store.run(run).episodes(where or None, sort, limit=max(1, min(int(limit), MOST)), offset=max(0, int(offset)))
+        return [plain(row._asdict() if hasattr(row, "_asdict") else vars(row)) for row in rows]
+
+    def episode(run: str, id: str) -> dict:
+        """One episode with all its turns."""
+        return plain(store.run(run).episode(id).model_dump())
+
+    for name, function in (("launch", launch), ("stop", stop), ("runs", runs), ("run", run), ("episodes", episodes),
+                           ("episode", episode)):
+        gr.api(_told(function), api_name=name)
+
+
+def described(store, run) -> dict[str, Any]:
+    result = run.result()
+    return plain({"id": run.id, "status": run.status(), "progress": run.progress()._asdict(), "demo": run.demo,
+                  "started": run.started(), "result": result.model_dump() if result else None,
+                  "summary": store.summary(run)._asdict(), "spec": run.spec.model_dump()})
+
+
+def _may(launcher) -> None:
+    if launcher is None:
+        raise OrtamError("This site only shows runs; start it without --read-only to launch or stop one.")
+
+
+def _told(function: Callable) -> Callable:
+    import gradio as gr
+
+    @functools.wraps(function)
+    def told(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except OrtamError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+
+    return told
+
+
+def plain(value: Any) -> Any:
+    """JSON can carry it: a lone surrogate becomes its escape, a huge integer text, NaN and infinity null."""
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", value)
+    if isinstance(value, dict):
+        return {plain(str(key)): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= LARGEST else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
