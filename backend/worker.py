@@ -1,8 +1,8 @@
 """Turns queued runs into running trainers, one after another as there is room, and notices how they end.
 
-`advance()` does one round. Everything it knows is in the queue's rows, so a worker that was killed is replaced by starting
-another: trainers live on in sessions of their own and are known again by pid and time of birth. One worker at a time
-serves a folder; others stand by.
+`advance()` does one round. Everything it knows is in the queue's rows, so a worker that was killed is replaced by
+starting another: trainers live on in sessions of their own and are known again by pid and time of birth. One worker
+at a time serves a folder; others stand by.
 """
 
 import contextlib

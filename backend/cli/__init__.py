@@ -14,11 +14,12 @@ finish. 2: what was asked for can't be done, and one sentence on stderr says why
 """
 
 import argparse
-import contextlib
 import difflib
+import io
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,7 +33,7 @@ RUNS = Path(__file__).resolve().parents[2] / "runs"
 
 def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     asked = _parser().parse_args(argv)
     try:
@@ -56,12 +57,14 @@ class _Parser(argparse.ArgumentParser):
         if "invalid choice" in message and verb == "backend":
             written = message.split("'")[1]
             near = difflib.get_close_matches(written, VERBS, 1)
-            message = f"there is no verb {written!r}; {f'did you mean {near[0]}?' if near else f'use one of {chr(44).join(VERBS)}'}"
+            hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(VERBS)}"
+            message = f"there is no verb {written!r}; {hint}"
         self.exit(2, f"{message}; see {self.prog} --help\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m backend", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(prog="python -m backend", usage="python -m backend VERB ...", description=__doc__,
+                     formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
     for name, (work, line, arguments) in VERBS.items():
         verb = verbs.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
@@ -84,7 +87,8 @@ def _launch(store: Store, asked: argparse.Namespace) -> None:
     id = Launcher(store).launch(load_spec(asked.spec))
     printing.json_line({"id": id}) if asked.json else print(id)
     if not store.worker_alive():
-        print(f"no worker serves {store.folder} now, so it waits; start one with: python -m backend worker", file=sys.stderr)
+        print(f"no worker serves {store.folder} now, so it waits; start one with: python -m backend worker",
+              file=sys.stderr)
 
 
 def _runs(store: Store, asked: argparse.Namespace) -> None:
@@ -134,15 +138,15 @@ _SPEC = (("spec",), {"metavar": "SPEC", "help": "a YAML file or a recipe's name"
 _RUN = (("run",), {"metavar": "RUN", "help": "id, unique prefix, or latest"})
 _ID = (("id",), {"metavar": "ID", "help": "the episode's id, such as 62-3-7"})
 
-VERBS = {
+VERBS: dict[str, tuple[Callable, str, list]] = {
     "run": (_run, "train in the foreground", [_SPEC]),
     "launch": (_launch, "queue a run and print its id", [_SPEC]),
     "runs": (_runs, "list runs", [(("search",), {"nargs": "?", "default": "", "help": "words to look for"})]),
     "show": (_show, "show one run", [_RUN]),
     "episodes": (_episodes, "list episodes", [
         _RUN, (("--where",), {"metavar": "EXPR", "help": "such as 'won and guesses <= 3'"}),
-        (("--sort",), {"metavar": "NAME", "default": "-step", "help": "a column or a reward term; --sort=-total for the largest "
-                                                                      "first"}),
+        (("--sort",), {"metavar": "NAME", "default": "-step",
+                       "help": "a column or a reward term; --sort=-total for the largest first"}),
         (("--limit",), {"type": _limit, "default": 50, "metavar": "N", "help": "how many; 50"})]),
     "episode": (_episode, "show one episode, turn by turn", [_RUN, _ID]),
     "stop": (_stop, "stop a run after the step under way", [

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from backend.cli import printing
 from backend.executors import executor
@@ -67,7 +68,7 @@ class _Shown:
 
     def __init__(self, run: Run, quiet: bool):
         self.run, self.quiet = run, quiet
-        self.bar = None
+        self.bar: Any = None
         self.printed = 0
         self.phase = ""
 
@@ -97,18 +98,19 @@ class _Shown:
         if self.quiet:
             return
         progress = self.run.progress()
-        totals = {point.step: point.mean for point in self.run.term_curves(after_step=self.printed) if point.name == "total"}
+        points = self.run.term_curves(after_step=self.printed)
+        totals = {point.step: point.mean for point in points if point.name == "total"}
+        left = "" if progress.left is None else f"{printing.duration(progress.left)} left"
         if self.bar:
             reward = totals.get(progress.step)
             shown = {} if not totals else {"reward": f"reward {printing.number(reward)}"}
-            left = "" if progress.left is None else f"{printing.duration(progress.left)} left"
-            self.bar.update(self.task, completed=progress.step, description=printing.plain(progress.phase or "starting")[:40],
-                            left=left, **shown)
+            self.bar.update(self.task, completed=progress.step, left=left,
+                            description=printing.plain(progress.phase or "starting")[:40], **shown)
         else:
             if progress.phase != self.phase:
                 self.phase = progress.phase
                 print(printing.plain(progress.phase), file=sys.stderr, flush=True)
             for step, reward in totals.items():
-                left = "" if progress.left is None else f"   {printing.duration(progress.left)} left"
-                print(f"step {step}/{progress.steps}   reward {printing.number(reward)}{left}", file=sys.stderr, flush=True)
+                line = f"step {step}/{progress.steps}   reward {printing.number(reward)}   {left}"
+                print(line.rstrip(), file=sys.stderr, flush=True)
         self.printed = max([self.printed, *totals])

@@ -1,4 +1,4 @@
-"""How things look in a terminal. What a model or an environment wrote is shown as text: no control sequence gets through."""
+"""How things look in a terminal. What a model or an environment wrote is text: no control sequence gets through."""
 
 import json
 import math
@@ -40,8 +40,8 @@ def runs(found: Sequence[RunSummary], as_json: bool) -> None:
     if not found:
         return print("no runs; start one with: python -m backend launch quickstart")
     table(("run", "status", "step", "episodes", "reward", "took", "model", "environments"), [
-        (run.id, run.status, f"{run.step}/{run.steps}", str(run.episodes), number(run.reward), duration(run.seconds), run.model,
-         ", ".join(run.environments)) for run in found])
+        (run.id, run.status, f"{run.step}/{run.steps}", str(run.episodes), number(run.reward), duration(run.seconds),
+         run.model, ", ".join(run.environments)) for run in found])
 
 
 def show(store: Store, run: Run, as_json: bool) -> None:
@@ -50,8 +50,9 @@ def show(store: Store, run: Run, as_json: bool) -> None:
     warnings = [event for _, event in run.events() if event.level != "info"][-5:]
     if as_json:
         return json_line({
-            **summary._asdict(), "path": str(run.path), "phase": progress.phase, "left": progress.left, "reason": progress.reason,
-            "terms": {name: point.mean for name, point in last.items()}, "spec": run.spec.model_dump(),
+            **summary._asdict(), "path": str(run.path), "phase": progress.phase, "left": progress.left,
+            "reason": progress.reason, "terms": {name: point.mean for name, point in last.items()},
+            "spec": run.spec.model_dump(),
             "events": [event.model_dump() for _, event in run.events()][-20:]})
     print(f"{summary.id}   {summary.status}")
     print(f"  {summary.model} on {', '.join(summary.environments)}")
@@ -81,8 +82,9 @@ def episode(one: Episode, as_json: bool) -> None:
     if as_json:
         return json_line(one.model_dump())
     print(plain(f"episode {one.id}   {one.status}{f': {one.stop}' if one.stop else ''}"))
-    print(plain(f"  {one.environment}, task {one.task}, seed {one.seed}, played by {one.policy.name or one.policy.kind}, "
-                f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(one.started))}"))
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.started))
+    player = one.policy.name or one.policy.kind
+    print(plain(f"  {one.environment}, task {one.task}, seed {one.seed}, played by {player}, {when}"))
     scores = "   ".join(f"{name} {number(score)}" for name, score in one.scores.items())
     print(plain(f"  total {number(one.total)}   advantage {number(one.advantage)}   {scores}"))
     if one.fault:

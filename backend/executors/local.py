@@ -30,8 +30,8 @@ class Executor:
             environment.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // resources.processes)))
         try:
             with open(folder / "trainer.log", "ab") as log:
-                child = subprocess.Popen(command(folder, resources), cwd=HOME, env=environment, stdin=subprocess.DEVNULL,
-                                         stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+                child = subprocess.Popen(command(folder, resources), cwd=HOME, env=environment, stdout=log,
+                                         stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True)
         except OSError as error:
             raise OrtamError(f"the trainer of {folder.name} couldn't be started: {error}") from None
         self._children[child.pid] = child
@@ -64,7 +64,8 @@ def command(folder: Path, resources: Resources) -> list[str]:
     if resources.processes == 1:
         return [sys.executable, *trainer]
     # What `accelerate launch` runs on GPUs. On CPUs that command would start a single process, and this one doesn't.
-    return [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={resources.processes}", *trainer]
+    several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={resources.processes}"]
+    return [sys.executable, *several, *trainer]
 
 
 @functools.cache
@@ -76,7 +77,8 @@ def nvidia_gpus() -> tuple[str, ...]:
         ran = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    found = tuple(str(index) for index, _ in enumerate(line for line in ran.stdout.splitlines() if line.startswith("GPU ")))
+    listed = [line for line in ran.stdout.splitlines() if line.startswith("GPU ")]
+    found = tuple(str(index) for index in range(len(listed)))
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     return found if allowed is None else tuple(name.strip() for name in allowed.split(",") if name.strip())
 

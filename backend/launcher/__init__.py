@@ -10,8 +10,8 @@ from backend.launcher.spec_text import Recipe, from_fields, load_spec, recipes
 from backend.records import ENDED, Result, RunSpec
 from backend.store import Run, Store, own_name, to_yaml
 
-__all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "from_fields", "load_spec", "recipes", "resolve", "starters",
-           "to_yaml", "validate"]
+__all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "from_fields", "load_spec", "recipes", "resolve",
+           "starters", "to_yaml", "validate"]
 
 
 class Launcher:
@@ -35,8 +35,8 @@ class Launcher:
         place = executor(resources.executor)
         gpus = place.gpus()[:resources.gpus]
         started = place.start(run.path, resources, gpus)
-        self.store.queue.add(run.id, state="running", worker=own_name(), pid=started.pid, born=started.born, started=time.time(),
-                             gpus=",".join(gpus))
+        self.store.queue.add(run.id, state="running", worker=own_name(), pid=started.pid, born=started.born,
+                             started=time.time(), gpus=",".join(gpus))
         return started
 
     def stop(self, ref: str) -> str:

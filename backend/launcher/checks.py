@@ -43,9 +43,9 @@ def resolve(spec: RunSpec) -> RunSpec:
 def default_terms(environments: tuple[EnvironmentSpec, ...]) -> tuple[RewardTerm, ...]:
     """The terms that the environments propose for themselves; in a mix, each for its own environment."""
     alone = len(environments) == 1
-    proposed = [(asked.id, name, value) for asked in environments for name, value in entry(asked.use).description.rewards]
+    proposed = [(asked.id, *term) for asked in environments for term in entry(asked.use).description.rewards]
     names = [name for _, name, _ in proposed]
-    return tuple(RewardTerm(name=name if names.count(name) == 1 else f"{id}-{name}"[:48], value=value,
+    return tuple(RewardTerm(name=name if names.count(name) == 1 else f"{id}-{name}"[:48], value=value, weight=1.0,
                             environments=None if alone else (id,)) for id, name, value in proposed)
 
 
@@ -92,14 +92,14 @@ def _check_processes(spec: RunSpec) -> None:
     train, resources = spec.train, spec.resources
     share, odd = divmod(train.episodes_per_step, resources.processes)
     if odd:
-        raise SpecError("resources.processes", f"{resources.processes} processes can't share {train.episodes_per_step} episodes "
-                                               "evenly; choose a divisor of train.episodes_per_step")
+        raise SpecError("resources.processes", f"{resources.processes} processes can't share the "
+                        f"{train.episodes_per_step} episodes of a step evenly; choose a divisor of it")
     if train.micro_batch and share % train.micro_batch:
         raise SpecError("train.micro_batch", f"{train.micro_batch} doesn't divide the {share} episodes of each of "
                                              f"{resources.processes} processes; use a divisor of {share}")
     if resources.gpus and resources.processes > resources.gpus:
-        raise SpecError("resources.processes", f"{resources.processes} processes need as many GPUs, but resources.gpus is "
-                                               f"{resources.gpus}; raise one or lower the other")
+        raise SpecError("resources.processes", f"{resources.processes} processes need as many GPUs, but resources.gpus "
+                        f"is {resources.gpus}; raise one or lower the other")
 
 
 def _check_engine(spec: RunSpec) -> None:
@@ -107,8 +107,8 @@ def _check_engine(spec: RunSpec) -> None:
     if generation.engine == "transformers":
         return
     if find_spec("vllm") is None:
-        raise SpecError("generation.engine", f"{generation.engine} needs vLLM, which isn't installed; run pip install -r "
-                                             "requirements-gpu.txt, or use transformers")
+        raise SpecError("generation.engine", f"{generation.engine} needs vLLM, which isn't installed; run pip install "
+                        "-r requirements-gpu.txt, or use transformers")
     if generation.engine == "vllm-server" and not generation.server_url:
         raise SpecError("generation.server_url", "is needed for the engine vllm-server; write its address, such as "
                                                  "http://localhost:8000")

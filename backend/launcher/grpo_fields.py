@@ -1,4 +1,4 @@
-"""Names and types of GRPOConfig's fields, read from TRL's source: importing it would load torch into the web process."""
+"""Names and types of GRPOConfig's fields, read from TRL's source: importing it would load torch here."""
 
 import ast
 import difflib
@@ -64,7 +64,8 @@ def fields() -> dict[str, tuple[str, ...]]:
     if trl is None or transformers is None:
         return {}
     found: dict[str, tuple[str, ...]] = {}
-    for path, name in ((transformers / "training_args.py", "TrainingArguments"), (trl / "trainer/base_config.py", "_BaseConfig"),
+    for path, name in ((transformers / "training_args.py", "TrainingArguments"),
+                       (trl / "trainer/base_config.py", "_BaseConfig"),
                        (trl / "trainer/grpo_config.py", "GRPOConfig")):
         if path.is_file():
             found |= _declared(path, name)

@@ -66,24 +66,25 @@ def _check_hub(model: str) -> None:
         from huggingface_hub import constants, model_info, try_to_load_from_cache
         from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
     except ImportError:
-        raise ModelError(f"model: {model} is on the Hub, and huggingface_hub isn't installed; pip install huggingface_hub") \
-            from None
+        raise ModelError(f"model: {model} is on the Hub, and huggingface_hub isn't installed; run pip install "
+                         "huggingface_hub") from None
     if isinstance(try_to_load_from_cache(model, "config.json"), str):
         return
-    if constants.is_offline_mode() if hasattr(constants, "is_offline_mode") else constants.HF_HUB_OFFLINE:
-        raise ModelError(f"model: {model} isn't in the local cache and HF_HUB_OFFLINE is set; unset it, or download the model "
-                         f"first with: hf download {model}")
+    if constants.HF_HUB_OFFLINE:
+        raise ModelError(f"model: {model} isn't in the local cache and HF_HUB_OFFLINE is set; unset it, or download "
+                         f"the model first with: hf download {model}")
     try:
         model_info(model, timeout=HUB_SECONDS)
     except GatedRepoError:
-        raise ModelError(f"model: {model} asks for its terms to be accepted; accept them on its page on the Hub and set "
-                         "HF_TOKEN") from None
+        raise ModelError(f"model: {model} asks for its terms to be accepted; accept them on its page on the Hub and "
+                         "set HF_TOKEN") from None
     except RepositoryNotFoundError:
         login = "" if os.environ.get("HF_TOKEN") else ", or set HF_TOKEN if it is private"
         raise ModelError(f"model: the Hub has no model {model}; check the name{login}") from None
     except HfHubHTTPError as error:
-        raise ModelError(f"model: the Hub answered {error.response.status_code} for {model}; try again later, or give a local "
-                         "folder") from None
+        raise ModelError(f"model: the Hub answered {error.response.status_code} for {model}; try again later, or give "
+                         "a local folder") from None
     except Exception as error:  # whatever the network libraries raise: names, proxies, certificates, time-outs
-        raise ModelError(f"model: {model} isn't in the local cache and the Hub can't be reached ({type(error).__name__}); "
-                         "connect to the internet, or give a local folder or a starter such as starter:catch") from None
+        raise ModelError(f"model: {model} isn't in the local cache and the Hub can't be reached "
+                         f"({type(error).__name__}); connect to the internet, or give a local folder or a starter such "
+                         "as starter:catch") from None

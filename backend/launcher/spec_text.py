@@ -1,8 +1,8 @@
 """From what a person wrote to a RunSpec: a YAML text, a file, or the name of a shipped recipe."""
 
 import difflib
+import inspect
 import math
-import types
 import typing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,8 +62,8 @@ def _text_of(source: str | Path) -> str:
         hint = f"did you mean the recipe {near[0]}?" if near else f"the shipped recipes are {', '.join(shipped)}"
         raise SpecError("", f"there is no file or recipe called {str(source)!r:.200}; {hint}") from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise SpecError("", f"{str(source)!r:.200} can't be read as a spec ({error}); give a YAML file or one of the recipes "
-                            f"{', '.join(shipped)}") from None
+        raise SpecError("", f"{str(source)!r:.200} can't be read as a spec ({str(error)[:100]}); give a YAML file or "
+                            f"one of the recipes {', '.join(shipped)}") from None
 
 
 def parse(text: str) -> RunSpec:
@@ -78,8 +78,8 @@ def parse(text: str) -> RunSpec:
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise SpecError("", f"the spec isn't valid YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict):
-        raise SpecError("", "the spec is empty or not a mapping; start from a recipe, such as quickstart, with lines like "
-                            "'model: starter:catch'")
+        raise SpecError("", "the spec is empty or not a mapping; start from a recipe, such as quickstart, with lines "
+                            "like 'model: starter:catch'")
     return from_fields(data)
 
 
@@ -106,7 +106,8 @@ class _Loader(yaml.SafeLoader):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"{key.value} is written twice; remove one", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"{key.value} is written twice; remove one",
+                                           problem_mark=key.start_mark)
             seen.add(key.value if isinstance(key.value, str) else id(key))
         return super().construct_mapping(node, deep)
 
@@ -119,7 +120,7 @@ def _finite(value: Any, place: str) -> None:
         _finite(inner, f"{place}.{key}" if place else str(key))
 
 
-# ------------------------------------------------------------------------------------- pydantic's errors as one sentence
+# -------------------------------------------------------------------------------- pydantic's errors as one sentence
 
 
 def _sentence(error: ValidationError, data: dict) -> SpecError:
@@ -143,7 +144,7 @@ def _explained(problem: Any) -> tuple[str, str]:
             return place, f"there is no such field; {f'did you mean {near[0]}?' if near else f'use {_listed(known)}'}"
         case "missing":
             field = _field(loc)
-            return place, f"is missing; {_lower(field.description or field.title or 'give it a value') if field else 'add it'}"
+            return place, f"is missing; {_lower((field and (field.description or field.title)) or 'add it')}"
         case "value_error":
             said = problem["msg"].removeprefix("Value error, ")
             first = said.split()[0]
@@ -151,8 +152,8 @@ def _explained(problem: Any) -> tuple[str, str]:
                 return (f"{place}.{first}" if place else first), said.removeprefix(first).strip()
             return place, said
         case "string_pattern_mismatch" if limits.get("pattern") == NAME:
-            return place, (f"{_shown(given)} can't be a name; use letters, digits, dash and underscore, beginning with a letter, "
-                           "at most 48")
+            return place, (f"{_shown(given)} can't be a name; use letters, digits, dash and underscore, beginning with "
+                           "a letter, at most 48")
         case "literal_error":
             return place, f"must be {limits['expected']}, not {_shown(given)}"
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
@@ -188,7 +189,9 @@ def _dotted(loc: tuple) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
-    text = repr(value) if isinstance(value, (str, int, float, bool)) else f"a {'list' if isinstance(value, list) else 'mapping'}"
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -224,6 +227,6 @@ def _record(loc: tuple) -> type[BaseModel] | None:
 
 
 def _records(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias) and issubclass(annotation, BaseModel):
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return [annotation]
     return [record for inner in typing.get_args(annotation) for record in _records(inner)]

@@ -1,8 +1,8 @@
 """Reward terms: an episode's facts in, a number or None out.
 
-A term is an expression such as `1.0 + 0.5 * (1 - guesses / 6) if won else 0.0`. Names are facts; min, max, abs, round and
-len are the functions. A fact that isn't known is None, and None is never 0: arithmetic and order with it make the whole
-term None. As a condition it counts as not true, and `x is None` asks for it.
+A term is an expression such as `1.0 + 0.5 * (1 - guesses / 6) if won else 0.0`. Names are facts; min, max, abs, round
+and len are the functions. A fact that isn't known is None, and None is never 0: arithmetic and order with it make the
+whole term None. As a condition it counts as not true, and `x is None` asks for it.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -14,9 +14,10 @@ LONGEST = 500
 LARGEST_POWER = 100
 FUNCTIONS: dict[str, Callable] = {"min": min, "max": max, "abs": abs, "round": round, "len": len}
 
-_ALLOWED = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add, ast.Sub,
-            ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt,
-            ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.IfExp, ast.Call, ast.Name, ast.Load, ast.Constant)
+_ALLOWED = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add,
+            ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE,
+            ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.IfExp, ast.Call, ast.Name, ast.Load,
+            ast.Constant)
 
 
 class NotANumber(Exception):
@@ -90,17 +91,18 @@ def _parsed(text: str) -> ast.Expression:
         return ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" near column {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
-        raise RewardError(f"{text!r} doesn't parse{where} ({getattr(error, 'msg', error)}); write an expression such as "
-                          "1.0 if won else 0.0") from None
+        raise RewardError(f"{text!r} doesn't parse{where} ({getattr(error, 'msg', error)}); write an expression such "
+                          "as 1.0 if won else 0.0") from None
 
 
 def _refuse(node: ast.AST, text: str) -> None:
     if not isinstance(node, _ALLOWED):
-        raise RewardError(f"{text!r} uses {_words(node)}, which a reward can't; use facts, numbers, comparisons, and, or, not, "
-                          f"x if y else z, and {', '.join(FUNCTIONS)}")
+        raise RewardError(f"{text!r} uses {_words(node)}, which a reward can't; use facts, numbers, comparisons, and, "
+                          f"or, not, x if y else z, and {', '.join(FUNCTIONS)}")
     if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float, str, type(None))):
         raise RewardError(f"{text!r} uses {node.value!r}; use plain numbers and quoted text")
-    if isinstance(node, ast.Call) and (not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS or node.keywords):
+    plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS
+    if isinstance(node, ast.Call) and (not plain or node.keywords):
         raise RewardError(f"{text!r} calls {ast.unparse(node.func)}; the functions are {', '.join(FUNCTIONS)}")
     if isinstance(node, ast.Compare):
         for op, right in zip(node.ops, node.comparators, strict=True):
@@ -157,10 +159,12 @@ def _round(value: float, digits: int = 0) -> float:
 _OPERATORS = {
     ast.Add: _numbers(operator.add), ast.Sub: _numbers(operator.sub), ast.Mult: _numbers(operator.mul),
     ast.Div: _numbers(operator.truediv), ast.FloorDiv: _numbers(operator.floordiv), ast.Mod: _numbers(operator.mod),
-    ast.Pow: _numbers(_power), ast.USub: _numbers(operator.neg), ast.UAdd: _numbers(operator.pos), ast.Not: operator.not_,
+    ast.Pow: _numbers(_power), ast.USub: _numbers(operator.neg), ast.UAdd: _numbers(operator.pos),
+    ast.Not: operator.not_,
     ast.Eq: _known_only(operator.eq), ast.NotEq: _known_only(operator.ne), ast.Lt: _known_only(operator.lt),
     ast.LtE: _known_only(operator.le), ast.Gt: _known_only(operator.gt), ast.GtE: _known_only(operator.ge),
     ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: _known_only(lambda part, whole: part in whole), ast.NotIn: _known_only(lambda part, whole: part not in whole),
+    ast.In: _known_only(lambda part, whole: part in whole),
+    ast.NotIn: _known_only(lambda part, whole: part not in whole),
 }
 _FUNCTIONS = {name: _known_only(work) for name, work in FUNCTIONS.items()} | {"round": _known_only(_round)}

@@ -103,11 +103,9 @@ class Store:
     def summary(self, run: Run) -> RunSummary:
         spec = self._spec(run)
         progress = run.progress()
-        rows = run._reading.rows("SELECT (SELECT count(*) FROM episodes), (SELECT mean FROM curves WHERE name = 'total' AND "
-                                 "environment = '' ORDER BY step DESC LIMIT 1)")
-        episodes, reward = rows[0] if rows else (0, None)
-        return RunSummary(run.id, spec.name, spec.model, tuple(e.id for e in spec.environments), run.status(), progress.step,
-                          progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo)
+        episodes, reward = run.so_far()
+        return RunSummary(run.id, spec.name, spec.model, tuple(asked.id for asked in spec.environments), run.status(),
+                          progress.step, progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo)
 
     @contextlib.contextmanager
     def worker_lock(self) -> Iterator[bool]:

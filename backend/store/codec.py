@@ -1,6 +1,6 @@
 """Text and values on their way into SQLite and back, with nothing lost.
 
-SQLite cuts text at NUL and refuses lone surrogates; both are escaped as ESCAPE + four hex digits, and so is ESCAPE itself.
+SQLite cuts text at NUL and refuses lone surrogates; both are escaped as ESCAPE + four hex digits, and so is ESCAPE.
 Very long text is kept once, compressed, in the table `texts`; the cell holds ESCAPE + "=" + its digest.
 """
 

@@ -50,10 +50,10 @@ class Queue:
             connection.close()
 
     def add(self, run: str, state: str = "waiting", **values) -> None:
-        names = "".join(f", {name}" for name in values)
+        row = {"run": run, "state": state, "asked": time.time(), **values}
         with self._writing() as connection:
-            connection.execute(f"INSERT OR REPLACE INTO queue (run, state, asked{names}) VALUES (?, ?, ?{', ?' * len(values)})",
-                               (run, state, time.time(), *values.values()))
+            connection.execute(f"INSERT OR REPLACE INTO queue ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                               tuple(row.values()))
 
     def places(self, *states: str) -> list[Place]:
         """Oldest first; all of them where no state is named."""

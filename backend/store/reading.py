@@ -11,10 +11,12 @@ from backend.store import codec
 from backend.store.tables import reading
 from backend.store.where import COLUMNS, to_sql
 
-SORTABLE = ("step", "total", "advantage", "status", "turns", "tokens", "seconds", "environment", "group", "sample", "id", "seq",
-            "started")
-_ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, advantage, turns, "
-        "tokens, started, seconds, fault, facts, scores")
+SORTABLE = ("step", "total", "advantage", "status", "turns", "tokens", "seconds", "environment", "group", "sample",
+            "id", "seq", "started")
+_ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
+        "advantage, turns, tokens, started, seconds, fault, facts, scores")
+_WHOLE = ("SELECT episodes.*, prompt, opening, start_facts, details.fault AS whole_fault, "
+          "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq WHERE id = ?")
 
 
 class EpisodeRow(NamedTuple):
@@ -80,8 +82,8 @@ class Reading:
 
     # ------------------------------------------------------------------------------------------------------ episodes
 
-    def episodes(self, terms: Sequence[str], where: str | None, sort: str, limit: int | None, offset: int, after: int | None,
-                 filters: dict[str, Any]) -> list[EpisodeRow]:
+    def episodes(self, terms: Sequence[str], where: str | None, sort: str, limit: int | None, offset: int,
+                 after: int | None, filters: dict[str, Any]) -> list[EpisodeRow]:
         condition, parameters = self._condition(terms, where, after, filters)
         sql = f"SELECT {_ROW} FROM episodes WHERE {condition} ORDER BY {_order(sort, terms)} LIMIT ? OFFSET ?"
         return [_episode_row(row) for row in self.rows(sql, [*parameters, -1 if limit is None else limit, offset])]
@@ -128,10 +130,7 @@ class Reading:
             raise EpisodeNotFound(f"{run} has no episode {id!r}: none has been recorded yet")
         with reading(self.path) as connection:
             try:
-                row = connection.execute("SELECT episodes.*, prompt, opening, start_facts, details.fault AS whole_fault, "
-                                         "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq "
-                                         "WHERE id = ?",
-                                         (codec.escape(id),)).fetchone()
+                row = connection.execute(_WHOLE, (codec.escape(id),)).fetchone()
                 turns = [] if row is None else connection.execute(
                     "SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
             except sqlite3.OperationalError:
@@ -140,23 +139,25 @@ class Reading:
                 raise EpisodeNotFound(f"{run} has no episode {id!r}; list what it has with: episodes {run}")
             return _episode(connection, row, turns)
 
-    # ------------------------------------------------------------------------------------------- curves, metrics, events
+    # --------------------------------------------------------------------------------------- curves, metrics, events
 
     def metrics(self, names: Sequence[str] | None, after_step: int) -> list[MetricPoint]:
-        wanted, parameters = "", [after_step]
+        wanted = ""
+        parameters: list[Any] = [after_step]
         if names is not None:
             wanted = f" AND name IN ({', '.join('?' * len(names))})"
             parameters += [codec.escape(name) for name in names]
         rows = self.rows(f"SELECT step, name, value FROM metrics WHERE step > ?{wanted} ORDER BY step", parameters)
-        return [MetricPoint.model_construct(step=step, name=codec.unescape(name), value=value) for step, name, value in rows]
+        return [MetricPoint.model_construct(step=step, name=codec.unescape(name), value=value)
+                for step, name, value in rows]
 
     def metric_names(self) -> list[str]:
         return [codec.unescape(name) for (name,) in self.rows("SELECT DISTINCT name FROM metrics ORDER BY name")]
 
     def curves(self, after_step: int, environment: str | None) -> list[CurvePoint]:
-        rows = self.rows("SELECT step, name, mean, low, high, scored, all_ FROM curves WHERE step > ? AND environment = ? "
-                         "ORDER BY step", (after_step, codec.escape(environment or "")))
-        return [CurvePoint(*row, environment=environment) for row in rows]
+        rows = self.rows("SELECT step, name, mean, low, high, scored, all_, nullif(environment, '') FROM curves "
+                         "WHERE step > ? AND environment = ? ORDER BY step", (after_step, environment or ""))
+        return [CurvePoint(*row) for row in rows]
 
     def events(self, after: int) -> list[tuple[int, Event]]:
         rows = self.rows("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
@@ -171,8 +172,8 @@ def _order(sort: str, terms: Sequence[str]) -> str:
     elif name in SORTABLE:
         column = {"group": "group_"}.get(name, name)
     else:
-        raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, with - "
-                                "in front for the largest first")
+        raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, "
+                                "with - in front for the largest first")
     if name == "step":
         return f"step {way}, group_, sample, seq"
     nulls = " NULLS LAST" if name in ("total", "advantage", "tokens", "seconds") or name in terms else ""
@@ -204,17 +205,19 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         return codec.from_json(whole(cell))
 
     return Episode.model_validate({
-        "id": text(row["id"]), "phase": row["phase"], "step": row["step"], "attempt": row["attempt"], "group": row["group_"],
-        "sample": row["sample"], "environment": text(row["environment"]), "task": value(row["task"]),
+        "id": text(row["id"]), "phase": row["phase"], "step": row["step"], "attempt": row["attempt"],
+        "group": row["group_"], "sample": row["sample"],
+        "environment": text(row["environment"]), "task": value(row["task"]),
         "seed": None if row["seed"] is None else int(row["seed"]), "fingerprint": text(row["fingerprint"]),
         "policy": codec.from_json(row["whole_policy"]), "status": row["status"], "stop": text(row["stop"]),
         "prompt": value(row["prompt"]) or (), "opening": text(row["opening"]) or "",
         "start_facts": value(row["start_facts"]) or {}, "facts": value(row["facts"]) or {},
-        "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"], "tokens": row["tokens"],
-        "started": row["started"], "seconds": row["seconds"],
+        "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"],
+        "tokens": row["tokens"], "started": row["started"], "seconds": row["seconds"],
         "fault": codec.from_json(row["whole_fault"]),
         "turns": [{
-            "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]), "tool": text(turn["tool"]),
+            "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]),
+            "tool": text(turn["tool"]),
             "arguments": value(turn["arguments"]), "result": text(turn["result"]), "shown": text(turn["shown"]),
             "reward": turn["reward"], "done": bool(turn["done"]), "facts": value(turn["facts"]) or {},
             "tokens": turn["tokens"], "model_seconds": turn["model_seconds"], "seconds": turn["seconds"],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.records import ENDED, Episode, Event, MetricPoint, Result, RunSpec, RunStatus
+from backend.store import codec
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.spec_file import from_kept_yaml
@@ -118,8 +119,8 @@ class Run:
         left = None if ended or usual is None else max(0.0, usual * (steps - (step or 0)))
         phases = self._reading.rows("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
         reason = result.reason if result else self._why(status)
-        return Progress(step or 0, steps, phases[0][0] if phases else "", None if started is None else max(0.0, end - started),
-                        left, reason)
+        elapsed = None if started is None else max(0.0, end - started)
+        return Progress(step or 0, steps, codec.unescape(phases[0][0]) if phases else "", elapsed, left, reason)
 
     def _why(self, status: RunStatus) -> str:
         if status == "queued":
@@ -128,9 +129,11 @@ class Run:
             return f"{ahead} run{'s' if ahead > 1 else ''} ahead of it" if ahead else "next to start"
         if status == "lost":
             place = Queue(self.path.parent).place(self.id)
-            return (place and place.reason) or "The trainer ended without saying how; every episode it recorded is here."
+            said = place.reason if place else None
+            return said or "The trainer ended without saying how. Every episode it recorded is here."
         if status == "stalled":
-            return f"The trainer lives, but has written nothing for {int((time.time() - self.last_sign()) / 60)} minutes."
+            minutes = int((time.time() - self.last_sign()) / 60)
+            return f"The trainer lives, but has written nothing for {minutes} minutes."
         return ""
 
     def started(self) -> float | None:
@@ -142,6 +145,12 @@ class Run:
             return json.loads((self.path / "trainer.lock").read_text("utf-8"))["at"]
         except (OSError, ValueError, KeyError):
             return None
+
+    def so_far(self) -> tuple[int, float | None]:
+        """How many episodes are recorded, and the mean total of the last step; None before one was scored."""
+        rows = self._reading.rows("SELECT (SELECT count(*) FROM episodes), (SELECT mean FROM curves WHERE "
+                                  "name = 'total' AND environment = '' ORDER BY step DESC LIMIT 1)")
+        return tuple(rows[0]) if rows else (0, None)
 
     def _last_step(self) -> int | None:
         rows = self._reading.rows("SELECT max(step) FROM steps")
@@ -164,7 +173,7 @@ class Run:
 
     def version(self) -> str:
         """Changes when anything but the log does; a few file stats, so it can be asked on every tick."""
-        parts = [self.status()]
+        parts: list[str] = [self.status()]
         for name in ("run.db", "run.db-wal", "result.json", "stop"):
             try:
                 stat = (self.path / name).stat()
@@ -215,8 +224,8 @@ class Run:
         """Episodes without their turns.
 
         `where` is an expression over facts, columns and reward terms; `sort` a column or a reward term, with - in front
-        for the largest first; `after` a seq. Filters take one value or several: step, group, environment, status, phase.
-        Raises SpecError where an expression or a name can't be used.
+        for the largest first; `after` a seq. Filters take one value or several: step, group, environment, status,
+        phase. Raises SpecError where an expression or a name can't be used.
         """
         return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, filters)
 

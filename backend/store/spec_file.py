@@ -16,7 +16,7 @@ _SECRET_TEXT = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pous
 
 def to_yaml(spec: RunSpec) -> str:
     """The whole spec, defaults written out, in the order of the record."""
-    return yaml.dump(_plain(spec.model_dump(mode="python")), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(_plain(spec.model_dump()), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def from_kept_yaml(text: str) -> RunSpec:
@@ -36,7 +36,7 @@ def from_kept_yaml(text: str) -> RunSpec:
 
 def refuse_secrets(spec: RunSpec) -> None:
     """Raises SpecError where a value looks like a token or a password; those belong in environment variables."""
-    _look(spec.model_dump(mode="python"), "")
+    _look(spec.model_dump(), "")
 
 
 def _look(value: Any, place: str) -> None:

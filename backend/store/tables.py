@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BUSY_SECONDS = 10
-NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.gcsfuse",
-           "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "beegfs", "gpfs", "virtiofs"}
+NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "beegfs", "gpfs",
+           "virtiofs", "fuse.sshfs", "fuse.gcsfuse", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs"}
 """File systems on which the shared memory of WAL isn't shared between machines."""
 
-RUN = {
+RUN: dict[str, dict[str, type]] = {
     "episodes": {"seq": int, "id": str, "phase": str, "step": int, "attempt": int, "group_": int, "sample": int,
                  "environment": str, "task": str, "seed": str, "fingerprint": str, "policy": str, "status": str,
                  "stop": str, "total": float, "advantage": float, "turns": int, "tokens": int, "started": float,
@@ -34,8 +34,9 @@ RUN = {
     "known_facts": {"name": str},
     "texts": {"digest": str, "body": bytes},
 }
-RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "curves": ("step", "name", "environment"),
-            "steps": "step", "metrics": ("step", "name"), "events": "seq", "known_facts": "name", "texts": "digest"}
+RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "steps": "step", "events": "seq",
+            "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
+            "texts": "digest"}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
                "scores": [("episode",), ("step", "phase")], "metrics": [("name", "step")]}
 
@@ -64,8 +65,8 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, str | None]:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     if kind := network_mount(path.parent):
         connection.execute("PRAGMA journal_mode=DELETE")
-        return connection, (f"{path.parent} is on a network file system ({kind}), so {path.name} keeps a rollback journal; "
-                            "read it only on the machine that trains.")
+        return connection, (f"{path.parent} is on a network file system ({kind}), so {path.name} keeps a rollback "
+                            "journal; read it only on the machine that trains.")
     mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
     connection.execute("PRAGMA synchronous=NORMAL")
     notice = None if mode == "wal" else f"{path.name} couldn't use a write-ahead log here and keeps a rollback journal."

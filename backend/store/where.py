@@ -1,7 +1,7 @@
 """A filter such as 'won and guesses <= 3' turned into SQL.
 
-Names are columns of an episode, its facts, or its reward terms. None follows SQL: whatever touches it is unknown and not
-selected, so `not won` leaves out episodes in which it isn't known; ask `won is None` for those.
+Names are columns of an episode, its facts, or its reward terms. None follows SQL: whatever touches it is unknown and
+not selected, so `not won` leaves out episodes in which it isn't known; ask `won is None` for those.
 """
 
 import ast
@@ -12,9 +12,9 @@ from typing import Any
 from backend.errors import SpecError
 
 COLUMNS = {"id": "id", "phase": "phase", "step": "step", "attempt": "attempt", "group": "group_", "sample": "sample",
-           "environment": "environment", "task": "task", "seed": "CAST(seed AS INTEGER)", "status": "status", "stop": "stop",
-           "total": "total", "advantage": "advantage", "turns": "turns", "tokens": "tokens", "seconds": "seconds",
-           "fault": "fault", "fingerprint": "fingerprint", "policy": "policy", "seq": "seq"}
+           "environment": "environment", "task": "task", "seed": "CAST(seed AS INTEGER)", "status": "status",
+           "stop": "stop", "total": "total", "advantage": "advantage", "turns": "turns", "tokens": "tokens",
+           "seconds": "seconds", "fault": "fault", "fingerprint": "fingerprint", "policy": "policy", "seq": "seq"}
 LONGEST = 500
 
 _COMPARE = {ast.Eq: "=", ast.NotEq: "<>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

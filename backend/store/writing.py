@@ -26,7 +26,7 @@ LOCK_SECONDS = 5
 class RunWriter:
     def __init__(self, folder: Path):
         self.folder = folder
-        self._waiting: deque[Callable[[sqlite3.Connection], None]] = deque()
+        self._waiting: deque[Callable[[sqlite3.Connection], object]] = deque()
         self._turn = threading.RLock()
         self._connection, notice = open_for_writing(folder / "run.db")
         make_tables(self._connection, RUN, RUN_KEYS, RUN_INDEXES)
@@ -76,7 +76,7 @@ class RunWriter:
         with hold(self.folder / "trainer.lock"):
             yield
 
-    def _do(self, work: Callable[[sqlite3.Connection], None] | None) -> None:
+    def _do(self, work: Callable[[sqlite3.Connection], object] | None) -> None:
         with self._turn:
             if work is not None:
                 self._waiting.append(work)
@@ -90,7 +90,7 @@ class RunWriter:
                     print(f"a record couldn't be stored: {error!r}", flush=True)
                 self._waiting.popleft()
 
-    def _transact(self, work: Callable[[sqlite3.Connection], None]) -> None:
+    def _transact(self, work: Callable[[sqlite3.Connection], object]) -> None:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -130,16 +130,17 @@ class RunWriter:
             seq, escape(episode.id), episode.phase, episode.step, episode.attempt, episode.group, episode.sample,
             escape(episode.environment), to_json(episode.task), None if episode.seed is None else str(episode.seed),
             _text(episode.fingerprint), escape(episode.policy.name or episode.policy.kind), episode.status,
-            escape(episode.stop), _number(episode.total), _number(episode.advantage), len(episode.turns), episode.tokens,
-            episode.started, episode.seconds, None if fault is None else escape(f"{fault.kind}: {fault.message}"[:300]),
-            facts(episode.facts), facts(episode.scores)))
+            escape(episode.stop), _number(episode.total), _number(episode.advantage), len(episode.turns),
+            episode.tokens, episode.started, episode.seconds,
+            None if fault is None else escape(f"{fault.kind}: {fault.message}"[:300]), facts(episode.facts),
+            facts(episode.scores)))
         connection.execute(_insert("details"), (
             seq, long(to_json(list(episode.prompt)), 512), long(escape(episode.opening)), facts(episode.start_facts),
             _fault(fault), to_json(episode.policy.model_dump())))
         connection.executemany(_insert("turns"), [(
             seq, turn.index, long(escape(turn.said)), long(escape(turn.thought)), _text(turn.tool),
-            long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward), turn.done,
-            facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut)
+            long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward),
+            turn.done, facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut)
             for turn in episode.turns])
         connection.executemany(_insert("scores"), [
             (seq, episode.step, episode.phase, escape(episode.environment), name, _number(value))
@@ -164,7 +165,7 @@ class RunWriter:
 
 
 def _insert(table: str) -> str:
-    return f"INSERT INTO {table} VALUES ({', '.join('?' * len(RUN[table]))})"
+    return f"INSERT INTO {table} ({', '.join(RUN[table])}) VALUES ({', '.join('?' * len(RUN[table]))})"
 
 
 def _text(value: str | None) -> str | None:
