@@ -1,0 +1,235 @@
+"""The list of a run's episodes: what is asked in the address, the filters, the rows, the pages. All of it is links and one
+plain form, so that every row can be opened in a new tab and every view can be sent to someone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+from urllib.parse import parse_qsl, urlencode
+
+from backend.errors import OrtamError, SpecError
+from backend.records import Episode, EpisodeStatus, RunSpec
+from ui import shell
+from ui.written import attribute, counted, number, text
+
+PER_PAGE = 50
+NEWEST = "-step"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The address of a Replay page, read; made new by `to`."""
+
+    run: str = ""
+    id: str = ""
+    turn: int | None = None
+    where: str = ""
+    sort: str = NEWEST
+    page: int = 1
+    step: int | None = None
+    group: int | None = None
+    environment: str = ""
+    status: str = ""
+    phase: str = ""
+
+    @classmethod
+    def read(cls, search: str) -> "Asked":
+        """From `?run=…&id=…`; unknown parameters are dropped. Raises SpecError naming the one that is wrong."""
+        given = {name: value for name, value in parse_qsl(search.removeprefix("?")) if name in cls.__dataclass_fields__}
+        numbers: dict[str, Any] = {}
+        for name in ("turn", "page", "step", "group"):
+            value = given.pop(name, "").strip()
+            if not value:
+                continue
+            if not value.removeprefix("-").isdecimal() or len(value) > 12:
+                raise SpecError(name, f"{value!r} isn't a whole number; write one, or leave it out")
+            numbers[name] = int(value)
+        numbers["page"] = max(numbers.get("page", 1), 1)
+        return cls(**given, **numbers)
+
+    @classmethod
+    def only_run(cls, search: str) -> "Asked":
+        return cls(run=dict(parse_qsl(search.removeprefix("?"))).get("run", ""))
+
+    def to(self, **changes: Any) -> str:
+        """The address of the same view with something changed; what is at its default is left out."""
+        asked = replace(self, **changes)
+        usual = Asked()
+        parts = {name: value for name in self.__dataclass_fields__ if (value := getattr(asked, name)) != getattr(usual, name)
+                 and value is not None}
+        return f"/episode?{urlencode(parts, errors='replace')}"
+
+    def filters(self) -> dict[str, Any]:
+        """As `Run.episodes` takes them."""
+        wanted = {"where": self.where or None, "step": self.step, "group": self.group,
+                  "environment": self.environment or None, "status": self.status or None, "phase": self.phase or None}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def clear(self) -> "Asked":
+        return Asked(run=self.run, id=self.id)
+
+
+def episodes(run, spec: RunSpec, asked: Asked) -> str:
+    """The whole section; a filter that can't be used is one sentence above no rows."""
+    problem, rows, found = "", [], 0
+    try:
+        found = run.count_episodes(**asked.filters())
+        rows = run.episodes(sort=asked.sort, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE, **asked.filters())
+    except OrtamError as error:
+        problem = shell.problem(str(error))
+    body = problem or (_table(rows, spec, asked) if rows else _nothing(run, asked))
+    return (f'<section class="o-episodes" data-list="{attribute(asked.to(id="", turn=None))}" aria-label="Episodes">'
+            f'<div class="o-episodes-head"><h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, found)}</span>'
+            f"</div>{_form(spec, asked)}{body}{_pages(asked, found)}</section>")
+
+
+def _span(asked: Asked, found: int) -> str:
+    first = (asked.page - 1) * PER_PAGE + 1
+    return f"{first:,}–{min(first + PER_PAGE - 1, found):,} of {found:,}" if 0 < first <= found else f"{found:,}"
+
+
+def _nothing(run, asked: Asked) -> str:
+    if asked.filters() or asked.page > 1:
+        return shell.empty("No episode matches", "Change a filter or clear them all.", ("Clear filters", asked.clear().to()))
+    return shell.empty("No episode yet", "The first ones arrive when the first step has been played.",
+                       ("Watch the run", f"/run?{urlencode({'id': run.id})}"))
+
+
+# ---------------------------------------------------------------------------------------------------------- filters
+
+
+def _form(spec: RunSpec, asked: Asked) -> str:
+    environments = [environment.id for environment in spec.environments]
+    kept = f'<input type="hidden" name="run" value="{attribute(asked.run)}">'
+    if asked.sort != NEWEST:
+        kept += f'<input type="hidden" name="sort" value="{attribute(asked.sort)}">'
+    clear = f'<a class="o-link" href="{attribute(asked.clear().to(sort=asked.sort))}">Clear</a>' if asked.filters() else ""
+    return (
+        f'<form class="o-filters" method="get" action="/episode" role="search">{kept}'
+        f'<label class="o-search"><span class="o-label">Where</span><input name="where" type="search" autocomplete="off" '
+        f'spellcheck="false" placeholder="won and guesses &lt;= 3" value="{attribute(asked.where)}" '
+        f'title="An expression over facts, reward terms and columns such as total, advantage, turns, tokens (/)"></label>'
+        + _select("status", "Status", list(get_args(EpisodeStatus)), asked.status)
+        + (_select("environment", "Environment", environments, asked.environment) if len(environments) > 1 else "")
+        + _select("phase", "Phase", ["train", "eval", "play"], asked.phase)
+        + _whole("step", "Step", asked.step) + _whole("group", "Group", asked.group)
+        + f'<button class="o-button" type="submit">Filter</button>{clear}</form>')
+
+
+def _select(name: str, label: str, choices: Sequence[str], chosen: str) -> str:
+    options = "".join(f'<option value="{attribute(choice)}"{" selected" * (choice == chosen)}>'
+                      f'{text(choice.replace("env_", "environment ").replace("_", " "))}</option>'
+                      for choice in dict.fromkeys([*choices, *([chosen] if chosen else [])]))
+    return (f'<label><span class="o-label">{label}</span><select name="{name}"><option value="">Any</option>{options}</select>'
+            f"</label>")
+
+
+def _whole(name: str, label: str, value: int | None) -> str:
+    return (f'<label class="o-whole"><span class="o-label">{label}</span><input name="{name}" inputmode="numeric" size="5" '
+            f'placeholder="Any" value="{"" if value is None else value}"></label>')
+
+
+# ------------------------------------------------------------------------------------------------------------- rows
+
+COLUMNS = (("status", "Status", ""), ("id", "Episode", ""), ("step", "Step", "o-right o-wide"), ("group", "Group", "o-right o-wide"),
+           ("turns", "Turns", "o-right o-wide"), ("tokens", "Tokens", "o-right o-wide"), (None, "Terms", "o-wider"),
+           ("total", "Total", "o-right"), ("advantage", "Advantage", "o-right"))
+
+
+def _table(rows, spec: RunSpec, asked: Asked) -> str:
+    mixed = len(spec.environments) > 1
+    heads = "".join(_head(name, label, css, asked) for name, label, css in COLUMNS)
+    return (f'<div class="o-card o-flush o-scroll"><table class="o-table"><thead><tr>{heads}</tr></thead><tbody>'
+            f'{"".join(_row(row, mixed, asked) for row in rows)}</tbody></table></div>')
+
+
+def _head(name: str | None, label: str, css: str, asked: Asked) -> str:
+    if name is None:
+        return f'<th class="{css}">{label}</th>'
+    now = asked.sort.removeprefix("-") == name
+    down = asked.sort.startswith("-")
+    text_first = name in ("status", "id")
+    following = (name if down else f"-{name}") if now else (name if text_first else f"-{name}")
+    order = f' aria-sort="{"descending" if down else "ascending"}"' if now else ""
+    arrow = ("↓" if down else "↑") if now else ""
+    return (f'<th class="{css}"{order}><a href="{attribute(asked.to(sort=following, page=1))}">{label}'
+            f'<i aria-hidden="true">{arrow}</i></a></th>')
+
+
+def _row(row, mixed: bool, asked: Asked) -> str:
+    address = attribute(asked.to(run=asked.run, id=row.id, turn=None))
+    here = ' aria-current="true"' if row.id == asked.id else ""
+    environment = f'<span class="o-tag">{text(row.environment[:40])}</span>' if mixed else ""
+    phase = f'<span class="o-tag">{text(row.phase)}</span>' if row.phase != "train" else ""
+    fault = f'<span class="o-fault-note" title="{attribute(row.fault[:500])}">fault</span>' if row.fault else ""
+    terms = "".join(_badge(name, score) for name, score in row.scores.items())
+    return (f'<tr data-id="{attribute(row.id)}"{here}><td>{shell.chip(row.status)}</td>'
+            f'<td><a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}</td>'
+            f'<td class="o-right o-wide">{row.step:,}</td><td class="o-right o-wide">{row.group:,}</td>'
+            f'<td class="o-right o-wide">{row.turns:,}</td><td class="o-right o-wide">'
+            f'{"" if row.tokens is None else f"{row.tokens:,}"}</td><td class="o-wider"><div class="o-badges">{terms}</div></td>'
+            f'<td class="o-right">{number(row.total)}</td><td class="o-right">{_advantage(row.advantage)}</td></tr>')
+
+
+def _badge(name: str, score: float | None) -> str:
+    said = attribute(f"{name}: {'not scored' if score is None else score}")
+    if score is None:
+        return f'<span class="o-badge" title="{said}">{text(name)} <b class="o-hatched"></b></span>'
+    return f'<span class="o-badge{" o-zero" * (score == 0)}" title="{said}">{text(name)} <b>{number(score)}</b></span>'
+
+
+def _advantage(value: float | None) -> str:
+    if value is None:
+        return '<span class="o-muted" title="No trainer used it">–</span>'
+    return f'<span class="{"o-up" if value > 0 else "o-down"}">{number(value, signed=True)}</span>'
+
+
+def _pages(asked: Asked, found: int) -> str:
+    last = max(1, -(-found // PER_PAGE))
+    if last == 1:
+        return ""
+    near = sorted({1, last, *range(max(1, asked.page - 1), min(last, asked.page + 1) + 1)})
+    links, before = [], 0
+    for page in near:
+        if page > before + 1:
+            links.append('<span class="o-muted">…</span>')
+        here = ' aria-current="page"' if page == asked.page else ""
+        links.append(f'<a href="{attribute(asked.to(page=page))}"{here}>{page}</a>')
+        before = page
+    return f'<nav class="o-pages" aria-label="Pages of the list">{"".join(links)}</nav>'
+
+
+# ------------------------------------------------------------------------------------------------------------ group
+
+
+def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:
+    """All episodes of one group as small boards, best total first; `played` pairs an episode with its drawing."""
+    if len(played) < 2:
+        return ""
+    episodes_ = [episode for episode, _ in played]
+    scored = [episode.total for episode in episodes_ if episode.total is not None]
+    won = sum(episode.status == "won" for episode in episodes_)
+    notes = [counted(len(episodes_), "episode"), f"{won} won"] + (
+        [f"mean total {number(sum(scored) / len(scored))}"] if scored else [])
+    cells = "".join(_mini(episode, drawn, now, asked) for episode, drawn in played)
+    return (f'<section class="o-group" aria-label="The group"><div class="o-episodes-head"><h2 class="o-h2">Group '
+            f'{episodes_[0].group}</h2><span class="o-muted o-num">{" · ".join(notes)}</span>{_purity(episodes_)}</div>'
+            f'<div class="o-strip">{cells}</div></section>')
+
+
+def _purity(episodes_: Sequence[Episode]) -> str:
+    told = {episode.fingerprint for episode in episodes_ if episode.fingerprint is not None}
+    if not told:
+        return ""
+    if len(told) == 1:
+        return '<span class="o-tag" title="Every episode of the group played the same task">one task ✓</span>'
+    return (f'<span class="o-tag o-bad" title="Advantages compare episodes of one task; these didn\'t play the same one">'
+            f"{len(told)} different tasks</span>")
+
+
+def _mini(episode: Episode, drawn: str, now: str, asked: Asked) -> str:
+    here = ' aria-current="true"' if episode.id == now else ""
+    address = attribute(asked.to(id=episode.id, turn=None))
+    total = number(episode.total) if episode.total is not None else '<span class="o-none">not scored</span>'
+    return (f'<a class="o-mini" href="{address}" data-go="row" data-id="{attribute(episode.id)}"{here} title="'
+            f'{attribute(episode.id)}: {attribute(episode.status.replace("_", " "))}">{drawn}'
+            f'<span class="o-mini-foot"><b>{total}</b>{_advantage(episode.advantage)}</span></a>')

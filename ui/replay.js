@@ -1,0 +1,227 @@
+/* Replay: shows turn k of an episode that is in the page already. `server` is what the page can ask: show and peers. */
+
+window.ortamReplay = (element, server) => {
+  const root = element.querySelector(".o-replay");
+  const slots = Object.fromEntries([...root.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
+  const dialog = root.querySelector("dialog");
+  let shown = null;          // the player on screen, with its parts by turn
+  let timer = 0, speed = 1, view = "turn", ticket = 0;
+
+  // ------------------------------------------------------------------------------------------------------- one episode
+
+  function take() {
+    stop();
+    const player = slots.player.querySelector(".o-player");
+    shown = null;
+    if (!player) return;
+    const frames = [];
+    for (const frame of player.querySelectorAll(".o-frame"))
+      for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
+    shown = {
+      player, frames, turn: +player.dataset.turn, last: +player.dataset.turns,
+      cards: [...player.querySelectorAll(".o-turn")], dots: [...player.querySelectorAll(".o-scrub i")],
+      scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where"),
+    };
+    player.querySelector(".o-speed").value = String(speed);
+    look(view);
+    address({});
+    document.title = `${player.dataset.title} · Ortam`;
+  }
+
+  function turn(k, arrived = true) {
+    if (!shown) return;
+    k = Math.max(0, Math.min(shown.last, k));
+    const before = shown.turn;
+    shown.player.dataset.way = k === before + 1 ? "on" : "";
+    for (const parts of [shown.frames, shown.cards, shown.dots]) {
+      parts[before]?.classList.remove("o-now");
+      parts[k]?.classList.add("o-now");
+    }
+    shown.turn = k;
+    shown.player.dataset.turn = k;
+    shown.where.textContent = `${k} / ${shown.last}`;
+    shown.scrub.setAttribute("aria-valuenow", k);
+    shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
+    if (view === "transcript" && arrived) shown.cards[k]?.scrollIntoView({ block: "nearest" });
+    remember();
+  }
+
+  let remembering = 0;
+  function remember() {      // browsers refuse more than about a hundred address changes in ten seconds
+    clearTimeout(remembering);
+    remembering = setTimeout(() => shown && address({ turn: shown.turn }), 120);
+  }
+
+  function address(more) {   // names what is on screen, so that it can be sent to someone
+    const asked = new URLSearchParams(location.search);
+    const named = { run: shown.player.dataset.run, id: shown.player.dataset.id, ...more };
+    for (const [name, value] of Object.entries(named)) asked.set(name, value);
+    history.replaceState(history.state, "", `${location.pathname}?${asked}`);
+  }
+
+  function look(what) {
+    view = what;
+    shown.player.dataset.view = what;
+    for (const button of shown.player.querySelectorAll(".o-tabs button"))
+      button.setAttribute("aria-pressed", button.dataset.view === what);
+    if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function play() {
+    if (!shown) return;
+    if (timer) return stop();
+    if (shown.turn === shown.last) turn(0);
+    shown.player.dataset.playing = "";
+    const step = () => {
+      if (!shown) return;
+      turn(shown.turn + 1);
+      timer = shown.turn < shown.last ? setTimeout(step, 900 / speed) : 0;
+      if (!timer) stop();
+    };
+    timer = setTimeout(step, 500 / speed);
+  }
+
+  function stop() {
+    clearTimeout(timer);
+    timer = 0;
+    if (shown) delete shown.player.dataset.playing;
+  }
+
+  const acts = {
+    first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
+    back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
+    play, help: () => dialog.showModal(),
+  };
+
+  // --------------------------------------------------------------------------------------- other episodes, other lists
+
+  async function open(address, { push = true, list = true } = {}) {
+    const mine = ++ticket;
+    const focus = document.activeElement?.dataset?.go;
+    stop();
+    const busy = setTimeout(() => root.classList.add("o-busy"), 150);
+    try {
+      const asked = { search: new URL(address, location.href).search, list };
+      const answer = await server.show(asked);
+      if (mine !== ticket) return;
+      if (push) history.pushState(null, "", address);
+      slots.player.innerHTML = answer.player;
+      if (list) slots.list.innerHTML = answer.list;
+      take();
+      if (focus && focus !== "row") slots.player.querySelector(`[data-go=${focus}]`)?.focus({ preventScroll: true });
+      mark();
+      if (shown) await peers(mine);
+      else slots.group.innerHTML = "";
+    } catch (error) {
+      if (mine === ticket) lost(address, error);
+    } finally {
+      clearTimeout(busy);
+      if (mine === ticket) root.classList.remove("o-busy");
+    }
+  }
+
+  async function peers(mine) {
+    const strip = await server.peers({ search: location.search });
+    if (mine === ticket) slots.group.innerHTML = strip;
+  }
+
+  function lost(address, error) {
+    console.error(error);
+    slots.player.innerHTML = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server didn\'t ' +
+      'answer.</span><span class="o-muted">It may have stopped or be busy. <button type="button" class="o-button o-small">Try ' +
+      'again</button></span></div>';
+    slots.player.querySelector("button").onclick = () => open(address, { push: false });
+    shown = null;
+  }
+
+  function mark() {          // the row and the board of the episode on screen
+    for (const row of root.querySelectorAll("[data-slot=list] tr[data-id], .o-mini")) {
+      if (shown && row.dataset.id === shown.player.dataset.id) row.setAttribute("aria-current", "true");
+      else row.removeAttribute("aria-current");
+    }
+  }
+
+  const rows = () => [...slots.list.querySelectorAll("tr[data-id]")].map((row) => row.dataset.id);
+
+  function go(link) {        // to another episode; the list is asked for again only when it would change
+    const asked = new URLSearchParams(new URL(link.href).search);
+    const here = rows();
+    const inside = here.includes(asked.get("id"));
+    if (!inside && link.dataset.go !== "row" && here.includes(shown?.player.dataset.id)) {
+      const page = +(asked.get("page") || 1) + (link.dataset.go === "next" ? 1 : -1);
+      asked.set("page", Math.max(1, page));
+    }
+    return open(`${location.pathname}?${asked}`, { list: !inside });
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ events
+
+  root.addEventListener("click", (event) => {
+    if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const act = event.target.closest("[data-do]");
+    if (act) return acts[act.dataset.do]();
+    const tab = event.target.closest(".o-tabs [data-view]");
+    if (tab) return look(tab.dataset.view);
+    if (event.target === dialog) return dialog.close();
+    const link = event.target.closest("a[href]");
+    if (link && new URL(link.href).pathname === location.pathname) {
+      event.preventDefault();
+      if (link.dataset.go) go(link);
+      else open(link.href);
+      return;
+    }
+    if (link) return;
+    const row = event.target.closest("tr[data-id]");
+    if (row && !getSelection().toString()) return go(row.querySelector("a"));
+    const card = event.target.closest("[data-view=transcript] .o-turn > header");
+    if (card) turn(+card.parentElement.dataset.turn, false);
+  });
+
+  root.addEventListener("submit", (event) => {
+    if (!event.target.matches(".o-filters")) return;
+    event.preventDefault();
+    const asked = new URLSearchParams([...new FormData(event.target)].filter(([, value]) => value));
+    if (shown) asked.set("id", shown.player.dataset.id);
+    open(`${location.pathname}?${asked}`);
+  });
+  root.addEventListener("change", (event) => {
+    if (event.target.matches(".o-speed")) speed = +event.target.value;
+    if (event.target.matches(".o-filters select")) event.target.form.requestSubmit();
+  });
+
+  const at = (event) => {
+    const box = shown.scrub.getBoundingClientRect();
+    return Math.floor((event.clientX - box.left) / box.width * (shown.last + 1));
+  };
+  root.addEventListener("pointerdown", (event) => {
+    if (!shown || !shown.scrub.contains(event.target)) return;
+    stop();
+    shown.scrub.setPointerCapture(event.pointerId);
+    turn(at(event));
+  });
+  root.addEventListener("pointermove", (event) => {
+    if (shown?.scrub.hasPointerCapture(event.pointerId) && at(event) !== shown.turn) turn(at(event));
+  });
+
+  const keys = {
+    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help,
+    ArrowUp: () => press("prev"), ArrowDown: () => press("next"),
+    t: () => look(view === "turn" ? "transcript" : "turn"), "/": () => slots.list.querySelector("[name=where]")?.focus(),
+    g: () => slots.group.querySelector(".o-mini[aria-current]")?.focus(),
+  };
+  const press = (way) => { const link = slots.player.querySelector(`a[data-go=${way}]`); if (link) go(link); };
+
+  function key(event) {
+    if (!root.isConnected) return document.removeEventListener("keydown", key);
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    if (event.key === " " && event.target.closest("button, summary, a")) return;
+    if (!(event.key in keys) || (!shown && event.key !== "/")) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+  document.addEventListener("keydown", key);
+  window.addEventListener("popstate", () => root.isConnected && open(location.href, { push: false }));
+
+  open(location.href, { push: false });
+};

@@ -1,0 +1,136 @@
+"""Replay: what one episode did, turn by turn, and what that was worth; beside it its group and the list it is in.
+
+The page asks for an episode once and gets all of it; `replay.js` shows turn k without asking again.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from backend.errors import EpisodeNotFound, OrtamError, SpecError
+from backend.records import Episode, RunSpec
+from ui import shell
+from ui.episodes import NEWEST, Asked, episodes, group
+from ui.player import Setting, player
+from ui.viewers import viewer
+from ui.written import attribute
+
+HERE = Path(__file__).parent
+CSS = [HERE / "viewers" / "viewers.css", HERE / "replay.css"]
+JS = [HERE / "replay.js"]
+
+GROUP_SHOWN = 64
+START = "(function start() { window.ortamReplay ? window.ortamReplay(element, server) : setTimeout(start, 20); })();"
+
+KEYS = (("← →", "turn"), ("↑ ↓", "episode"), ("Space", "play or pause"), ("Home End", "start, last turn"),
+        ("T", "turn or transcript"), ("G", "group"), ("/", "search"), ("?", "this help"))
+
+
+def build(store, launcher) -> None:
+    def show(asked: dict[str, Any]) -> dict[str, str]:
+        return answer(store, str(asked.get("search", "")), bool(asked.get("list", True)))
+
+    def peers(asked: dict[str, Any]) -> str:
+        return group_of(store, str(asked.get("search", "")))
+
+    keys = "".join(f"<div><dt>{''.join(f'<kbd class=o-kbd>{key}</kbd>' for key in pressed.split())}</dt><dd>{what}</dd></div>"
+                   for pressed, what in KEYS)
+    shell.html(
+        f'<div class="o-replay"><div data-slot="player">{shell.skeleton(5, tall=True)}</div><div data-slot="group"></div>'
+        f'<div data-slot="list"></div><dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{keys}</dl>'
+        f'<form method="dialog"><button class="o-button">Close</button></form></dialog></div>',
+        js_on_load=START, server_functions=[show, peers])
+
+
+def answer(store, search: str, with_list: bool = True) -> dict[str, str]:
+    """What the page shows at an address: `player` and, if asked for, `list`, both HTML."""
+    try:
+        asked = Asked.read(search)
+        run = store.run(asked.run or "latest")
+        spec = run.spec
+    except SpecError as error:
+        return {"player": _dead_end(str(error), ("See the episodes", Asked.only_run(search).to())), "list": ""}
+    except OrtamError as error:
+        return {"player": _dead_end(str(error), ("See all runs", "/")), "list": ""}
+    asked = Asked(**{**vars(asked), "run": run.id})
+    try:
+        shown = run.episode(asked.id or _instructive(run, asked))
+        drawn = player(shown, _setting(run, spec, asked, shown), asked.turn)
+        asked = Asked(**{**vars(asked), "id": shown.id})
+    except EpisodeNotFound as error:
+        link = ("See this run's episodes", Asked(run=run.id).to()) if asked.id else ("Watch the run", _watch(run.id))
+        drawn = _dead_end(str(error) if asked.id else "", link)
+    return {"player": drawn, "list": episodes(run, spec, asked) if with_list else ""}
+
+
+def group_of(store, search: str) -> str:
+    """The strip under the player: the group of the episode at an address; "" where there is none to show."""
+    try:
+        asked = Asked.read(search)
+        run = store.run(asked.run or "latest")
+        now = run.episode(asked.id)
+        rows = run.episodes(sort="-total", limit=GROUP_SHOWN, step=now.step, group=now.group, phase=now.phase)
+        named = _viewer(run.spec, now.environment)
+        played = [run.episode(row.id) for row in rows]
+    except OrtamError:
+        return ""
+    return group([(episode, viewer(episode, named).thumbnail(episode)) for episode in played], now.id,
+                 Asked(**{**vars(asked), "run": run.id}))
+
+
+def _instructive(run, asked: Asked) -> str:
+    """Which episode to open when none is named: the first of a list that was asked for, else the one the trainer learned
+    most from in the newest step. Raises EpisodeNotFound where the list is empty."""
+    try:
+        first = run.episodes(sort=asked.sort, limit=1, **asked.filters())
+        if first and asked.sort == NEWEST and "where" not in asked.filters():
+            best = run.episodes(sort="-advantage", limit=1, **{**asked.filters(), "step": first[0].step})
+            first = best or first
+    except OrtamError:
+        first = []
+    if not first:
+        raise EpisodeNotFound("")
+    return first[0].id
+
+
+def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
+    try:
+        before, after = run.neighbours(shown.id, sort=asked.sort, **asked.filters())
+    except OrtamError:
+        before = after = None
+    step = Asked(run=run.id, id=shown.id, step=shown.step, phase="" if shown.phase == "train" else shown.phase)
+    return Setting(
+        run=run.id, name=spec.name, viewer=_viewer(spec, shown.environment), terms=spec.rewards,
+        tools=_tools(spec, shown.environment),
+        previous=asked.to(id=before, turn=None) if before else None,
+        following=asked.to(id=after, turn=None) if after else None,
+        links={"watch": _watch(run.id), "step": step.to(), "group": Asked(**{**vars(step), "group": shown.group}).to()})
+
+
+def _watch(run: str) -> str:
+    return f"/run?{urlencode({'id': run})}"
+
+
+def _description(spec: RunSpec, environment: str):
+    """What the catalog says of an episode's environment; None where it comes from elsewhere."""
+    from backend.environments.catalog import CATALOG
+
+    used = next((each.use for each in spec.environments if each.id == environment), "")
+    return CATALOG[used].description if used in CATALOG else None
+
+
+def _viewer(spec: RunSpec, environment: str) -> str:
+    description = _description(spec, environment)
+    return description.viewer if description else "transcript"
+
+
+def _tools(spec: RunSpec, environment: str) -> list[dict[str, Any]]:
+    description = _description(spec, environment)
+    return [tool.schema() for tool in description.tools] if description else []
+
+
+def _dead_end(sentence: str, link: tuple[str, str]) -> str:
+    if not sentence:
+        return ""
+    return (f'<div class="o-dead-end">{shell.problem(sentence[:1].upper() + sentence[1:])}'
+            f'<p><a class="o-link" href="{attribute(link[1])}">{link[0]}</a></p></div>')
