@@ -33,7 +33,7 @@ class Series:
     colour: str
     """A token of watch.css or style.css, without its dashes: `series-1`, `won`."""
     band: str = ""
-    """What low and high are, such as "10-90 % of episodes"; "" where there is no band."""
+    """What low and high are; "" where no band is drawn."""
     dots: bool = False
     """Points that lie far apart, such as evaluations."""
 
@@ -52,9 +52,6 @@ class Chart:
     """Values are fractions of 1, shown as percentages."""
     log: bool = False
 
-
-SECTIONS = {"learning": "Learning", "play": "Play", "lengths": "Lengths", "optimiser": "Optimiser", "time": "Time",
-            "other": "Other"}
 
 BAND = "10–90 % of episodes"
 
@@ -118,11 +115,12 @@ SAID_ELSEWHERE = {"reward", "frac_reward_zero_std", "epoch", "policy_loss", "tot
 def charts(terms: Sequence[str], have: Iterable[str]) -> list[Chart]:
     """Those with something to draw. `terms` are reward terms in the order of the spec, `have` the keys with points."""
     have = set(have)
-    reward = Chart("rewards", "learning", "Reward", "an episode", (
-        Series("curve:total", "total", "accent", BAND),
-        *(Series(f"curve:{name}", name, f"series-{1 + k % 7}", BAND) for k, name in enumerate(terms))),
-        "Mean of each step's scored episodes. Terms are raw, before their weight; gaps are steps where nothing was scored.")
-    shown = [reward]
+    lines = [Series(f"curve:{name}", name, f"series-{1 + k % 7}") for k, name in enumerate(terms)]
+    shown = [Chart("rewards", "learning", "Reward", "an episode", (Series("curve:total", "total", "accent", BAND), *lines),
+                   "Mean of each step's scored episodes, with the 10–90 % band of the total. Terms are raw, before their "
+                   "weight; gaps are steps where nothing was scored.")]
+    shown += [Chart(f"term {line.label}", "terms", line.label, "raw value", (replace(line, band=BAND),),
+                    f"Mean and {BAND}, before the weight; a gap where the term applied to no episode.") for line in lines]
     for chart in CHARTS:
         if kept := tuple(series for series in chart.series if series.key in have):
             shown.append(replace(chart, series=kept))

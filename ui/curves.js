@@ -11,7 +11,7 @@
     document.head.appendChild(script);
   });
 
-  const BARS = 60;   // up to so many steps, shares are bars
+  const BARS = 32;   // up to so many steps, shares are bars
   const make = (tag, css, text) => {
     const el = document.createElement(tag);
     if (css) el.className = css;
@@ -62,6 +62,7 @@
         this.seen = entry.isIntersecting;
         if (this.seen && this.dirty) this.draw();
       }, { rootMargin: "200px" }).observe(this.box);
+      new ResizeObserver(() => { if (this.plot.data && this.plot.clientWidth) window.Plotly.Plots.resize(this.plot); }).observe(this.plot);
     }
 
     show(shown) {
@@ -110,9 +111,10 @@
 
     label() {
       const present = this.present();
+      this.legend.classList.toggle("o-one", present.length === 1);
       this.legend.replaceChildren(...present.map((series) => {
         const line = this.lines.get(series.key);
-        const chip = make("button", "o-key");
+        const chip = make("button", "o-line-key");
         chip.type = "button";
         chip.style.setProperty("--c", `var(--o-${series.colour})`);
         chip.setAttribute("aria-pressed", String(!this.hidden.has(series.key)));
@@ -153,9 +155,9 @@
         const name = series.label.replace(/[<>&]/g, " ");
         if (stacked) {
           traces.push(steps <= BARS
-            ? { type: "bar", name, x: line.x, y: line.y, marker: { color: colour, line: { width: 0 } }, hovertemplate: said }
+            ? { type: "bar", name, x: line.x, y: line.y, marker: { color: clear(colour, 0.72), line: { width: 0 } }, hovertemplate: said }
             : { type: "scatter", mode: "lines", name, x: line.x, y: line.y, stackgroup: "all", line: { width: 0, color: colour },
-                fillcolor: clear(colour, 0.85), hovertemplate: said });
+                fillcolor: clear(colour, 0.72), hovertemplate: said });
           continue;
         }
         if (series.band) traces.push(this.band(line, colour));
@@ -164,7 +166,7 @@
           line: { color: colour, width: series.key === "curve:total" ? 2.4 : 1.8, dash: series.dots ? "dot" : "solid" },
           marker: { color: colour, size: series.dots ? 7 : lonely(line.y), line: { width: 0 } },
           customdata: series.band ? line.x.map((_, k) => [line.low[k], line.high[k]]) : undefined,
-          hovertemplate: series.band ? `${said}  <span style="opacity:.7">%{customdata[0]:.3~g} … %{customdata[1]:.3~g}</span>` : said,
+          hovertemplate: series.band ? `${said}  <span style="opacity:.7">%{customdata[0]:.3~g} to %{customdata[1]:.3~g}</span>` : said,
         });
       }
       return traces;
@@ -193,6 +195,7 @@
       const steps = this.present().flatMap(({ key }) => { const x = this.lines.get(key).x; return [x[0], x[x.length - 1]]; });
       const last = Math.max(...steps), first = Math.min(...steps);
       const few = last - first < 8;
+      const aside = kind === "shares" || few ? 0.5 : (last - first) / 80;
       const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickfont: { color: text, size: 11 }, fixedrange: false,
         automargin: false };
       return {
@@ -203,7 +206,7 @@
         dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
         xaxis: { ...axis, showgrid: false, ticks: "", tickformat: "~d", nticks: 8, unifiedhovertitle: { text: "step %{x}" },
           showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", spikecolor: text, spikesnap: "cursor",
-          ...(few ? { dtick: 1, range: [first - 0.5, Math.max(last, first + 3) + 0.5] } : {}) },
+          ...(few ? { dtick: 1 } : {}), range: [first - aside, Math.max(last, first + 3) + aside] },
         yaxis: { ...axis, showline: false, zeroline: !share, nticks: 5, type: log ? "log" : "linear",
           tickformat: share ? ".0~%" : ".3~g",
           ...(share ? { range: kind === "shares" ? [0, 1] : [-0.02, 1.04] } : { rangemode: "normal" }) },
@@ -219,7 +222,7 @@
         return;
       }
       const first = !this.plot.data;
-      await window.Plotly.react(this.plot, this.traces(), this.layout(), { displayModeBar: false, responsive: true, showTips: false,
+      await window.Plotly.react(this.plot, this.traces(), this.layout(), { displayModeBar: false, responsive: false, showTips: false,
         doubleClick: "reset" });
       if (!first) return;
       this.plot.on("plotly_click", ({ points }) => points.length && this.pick(points[0].x));

@@ -5,12 +5,12 @@ window.ortamWatch = (element, server) => {
   if (page.dataset.begun) return;
   page.dataset.begun = "1";
   const query = new URLSearchParams(location.search);
-  const TICK = 2000, IDLE = 10000, CARDS = 12, LINES = 3000;
+  const TICK = 2000, IDLE = 10000, CARDS = 9, LINES = 3000;
 
   let run = query.get("id") ?? "";
   let have = { version: "", parts: {}, newest: 0 };
   const cursors = { learning: null, play: null };
-  let tab = "", logAt = null, live = true, gone = false, misses = 0, timer = 0, asking = false, again = false, told0 = 0;
+  let tab = "", chosen = false, logAt = null, live = true, gone = false, misses = 0, timer = 0, asking = false, again = false, told0 = 0;
 
   /* ------------------------------------------------------------------------------------------------- asking */
 
@@ -67,7 +67,12 @@ window.ortamWatch = (element, server) => {
       have.parts[name] = mark;
       put(name, html);
     }
-    const waiting = Boolean(one("[data-part=waiting]").firstChild);
+    for (const box of element.querySelectorAll(".o-wrong .o-console")) box.scrollTop = box.scrollHeight;
+    const waiting = !told.episodes;
+    if (!chosen && tab !== (waiting ? "log" : "terms")) {
+      open(waiting ? "log" : "terms");
+      again = true;
+    }
     page.classList.toggle("o-is-waiting", waiting);
     page.classList.toggle("o-is-live", live);
     document.title = `${live && told.step ? `${told.step}/${told.steps} ` : ""}${told.name} · Ortam`;
@@ -111,11 +116,11 @@ window.ortamWatch = (element, server) => {
   }, 1000);
 
   const cards = (told) => {
-    const lane = one(".o-lane-cards");
+    const lane = one(".o-watch-lane-cards");
     lane.querySelector(".o-skeleton")?.remove();
     const fresh = document.createElement("template");
     fresh.innerHTML = told.cards.join("");
-    if (lane.firstChild) for (const card of fresh.content.children) card.classList.add("o-new");
+    if (lane.firstChild) for (const card of fresh.content.children) card.classList.add("o-arrived");
     lane.prepend(fresh.content);
     while (lane.children.length > CARDS) lane.lastElementChild.remove();
     have.newest = told.newest;
@@ -161,8 +166,7 @@ window.ortamWatch = (element, server) => {
       const told = await server.step({ run, step });
       if (marked === step && told?.html) panel.innerHTML = told.html;
     } catch { panel.textContent = "These episodes can't be read now; try again in a moment."; }
-    const box = panel.getBoundingClientRect();
-    if (box.top < 60 || box.top > innerHeight - 160) panel.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    panel.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   };
   const closeStep = () => {
     marked = null;
@@ -175,6 +179,7 @@ window.ortamWatch = (element, server) => {
 
   const log = one(".o-log");
   const printed = ({ lines, next }) => {
+    if (!log.firstChild && lines.length === 1 && !lines[0]) { logAt = next; return; }
     const below = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
     logAt = next;
     log.lastElementChild?.remove();
@@ -189,11 +194,11 @@ window.ortamWatch = (element, server) => {
   const open = (name, focus = false) => {
     tab = name;
     for (const button of tabs) {
-      const chosen = button.dataset.tab === name;
-      button.setAttribute("aria-selected", String(chosen));
-      button.tabIndex = chosen ? 0 : -1;
-      if (chosen && focus) button.focus();
-      one(`#o-panel-${button.dataset.tab}`).classList.toggle("o-hidden", !chosen);
+      const opened = button.dataset.tab === name;
+      button.setAttribute("aria-selected", String(opened));
+      button.tabIndex = opened ? 0 : -1;
+      if (opened && focus) button.focus();
+      one(`#o-panel-${button.dataset.tab}`).classList.toggle("o-hidden", !opened);
     }
     logAt = name === "log" ? logAt ?? -1 : null;
     if (name === "log" && logAt === -1) log.replaceChildren();
@@ -206,6 +211,7 @@ window.ortamWatch = (element, server) => {
     if (told?.html) one("#o-panel-spec").innerHTML = told.html;
   };
   const choose = (name, focus) => {
+    chosen = true;
     open(name, focus);
     history.replaceState(history.state, "", `${location.pathname}${location.search}#${name}`);
     soon();
@@ -269,7 +275,7 @@ window.ortamWatch = (element, server) => {
     else if (button.dataset.step) openStep(Number(button.dataset.step));
     else acts[button.dataset.do]?.(button);
   });
-  one(".o-tabs").addEventListener("keydown", (event) => {
+  one(".o-watch-tabs").addEventListener("keydown", (event) => {
     const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!way) return;
     const seen = tabs.filter((button) => !button.classList.contains("o-hidden"));
@@ -279,7 +285,8 @@ window.ortamWatch = (element, server) => {
   });
 
   const wanted = location.hash.slice(1);
-  open(tabs.some((button) => button.dataset.tab === wanted) ? wanted : "lengths");
+  chosen = tabs.some((button) => button.dataset.tab === wanted);
+  open(chosen ? wanted : "terms");
   tick().then(() => {
     if (tab === "spec") spec();
     const step = query.get("step");

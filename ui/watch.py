@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 CSS = [HERE / "watch.css"]
 JS = [HERE / "curves.js", HERE / "watch.js"]
 
-CARDS = 12
+CARDS = 9
 """Newest episodes shown."""
 LAST_LINES = 14
 """Of the log, under what went wrong."""
@@ -100,25 +100,25 @@ def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
     """Only what is newer than what was asked; `version` is always there."""
     try:
         run = store.run(asked.run or "latest")
-    except OrtamError as problem:
-        return {"version": "none", "gone": parts.unknown(asked.run, str(problem))}
+    except OrtamError:
+        return {"version": "none", "gone": parts.unknown(asked.run)}
     told: dict[str, Any] = {"version": f"{run.id}|{run.version()}"}
     if asked.log is not None:
         told |= _log(run.path, asked.log)
     if told["version"] == asked.version and all(asked.charts.values()):
         return told
-    spec, progress, status = run.spec, run.progress(), run.status()
+    spec, progress, status, episodes = run.spec, run.progress(), run.status(), run.count_episodes()
     drawn = {
-        "head": parts.head(run.id, spec, status, may_stop),
+        "head": parts.head(run.id, spec, status, may_stop, bool(episodes)),
         "progress": parts.progress(status, progress),
         "alert": _alert(run, status, progress),
         "health": parts.health(run.id, _health(run.path, progress.step)),
-        "waiting": "" if run.count_episodes() else parts.waiting(status, spec, progress.phase.lower()),
+        "waiting": "" if episodes else parts.waiting(status, spec, progress.phase.lower()),
     }
     marks = {name: hashlib.sha1(html.encode("utf-8", "replace")).hexdigest()[:8] for name, html in drawn.items()}
     told["parts"] = {name: [marks[name], html] for name, html in drawn.items() if asked.parts.get(name) != marks[name]}
     told |= {"run": run.id, "name": spec.name, "status": status, "step": progress.step, "steps": progress.steps,
-             "live": status not in ENDED}
+             "live": status not in ENDED, "episodes": episodes}
     told |= _episodes(run, spec, asked.newest)
     told |= _charts(run, spec, progress.step, asked)
     return {key: value for key, value in told.items() if value not in ({}, [])}
@@ -133,7 +133,7 @@ def _alert(run, status: str, progress) -> str:
     if status not in ("failed", "lost", "stalled"):
         return ""
     lines = [line for line in console.lines(printed(run.path)[0]) if line][-LAST_LINES:]
-    return parts.alert(status, progress, run.result(), lines, bool(progress.step))
+    return parts.alert(status, progress, run.result(), lines)
 
 
 def _health(run: Path, step: int) -> signal.Health:
@@ -149,7 +149,7 @@ def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
         return {}
     uses = {environment.id: environment.use for environment in spec.environments}
     cards = [parts.card(run.id, run.episode(row.id), _viewer(uses.get(row.environment, ""))) for row in rows]
-    return {"cards": cards, "newest": rows[0].seq, "episodes": run.count_episodes()}
+    return {"cards": cards, "newest": rows[0].seq}
 
 
 def _viewer(use: str) -> str:

@@ -9,7 +9,7 @@ from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
 from backend.signal import CAUSES, Group, Health
 from ui import shell
 from ui.viewers import viewer
-from ui.written import counted, number, text
+from ui.written import as_json, attribute, counted, number, text
 
 LIVE = {"running", "preparing", "stopping"}
 LETTERS = shell.CHIPS
@@ -26,8 +26,9 @@ def address(page: str, **query) -> str:
     return escape(f"/{page}?{urlencode({key: value for key, value in query.items() if value is not None})}")
 
 
-def head(run: str, spec: RunSpec, status: str, may_stop: bool) -> str:
+def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: bool) -> str:
     stop = ""
+    replay = f'<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a>' if has_episodes else ""
     if status in ("queued", "preparing", "running", "stalled") and may_stop:
         words = "Cancel" if status == "queued" else "Stop after this step"
         stop = f'<button class="o-button" type="button" data-do="stop">{words}</button>'
@@ -43,7 +44,7 @@ def head(run: str, spec: RunSpec, status: str, may_stop: bool) -> str:
     <div class="o-row"><h1 class="o-title">{text(spec.name)}</h1>{_chip(status)}</div>
     <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} · <span class="o-mono">{text(run)}</span></p>
   </div>
-  <div class="o-row">{stop}<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a></div>
+  <div class="o-row">{stop}{replay}</div>
 </div>"""
 
 
@@ -68,8 +69,9 @@ def _chip(status: str) -> str:
 def _doing(status: str, progress) -> str:
     if status in ENDED:
         return ""
-    words = progress.phase or {"queued": "waiting for the worker"}.get(status, "getting ready")
-    return text(words)
+    if status == "queued":
+        return text(f"waiting for the worker, {progress.reason}" if progress.reason else "waiting for the worker")
+    return text(progress.phase or "getting ready")
 
 
 def _clocks(status: str, progress) -> str:
@@ -100,15 +102,16 @@ def duration(seconds: float) -> str:
 # ------------------------------------------------------------------------------------------------------ what is wrong
 
 
-def alert(status: str, progress, result: Result | None, last_lines: Sequence[str], has_episodes: bool) -> str:
+def alert(status: str, progress, result: Result | None, last_lines: Sequence[str]) -> str:
     """Failed, lost and stalled runs: the cause, the remedy and what the trainer printed last. `last_lines` are HTML."""
+    at = f" after step {progress.step:,}" if progress.step else " before its first step"
     if status == "failed":
         cause = (result.reason if result else "") or progress.reason or "The trainer ended with an error."
-        return _wrong("This run failed", cause, remedy(cause, result), last_lines)
+        return _wrong(f"This run failed{at}", cause, remedy(cause, result, "Launch it again once that is cured."), last_lines)
     if status == "lost":
-        kept = f" Everything up to step {progress.step:,} is kept." if has_episodes else ""
-        cause = progress.reason or "The trainer is gone and left no word: it was killed, or the machine went down."
-        return _wrong("This run was lost", cause + kept, remedy(cause, result) or "Launch it again from its spec.", last_lines)
+        cause = progress.reason or "The trainer is gone without a word; every episode it recorded is here."
+        return _wrong(f"This run was lost{at}", cause, remedy(cause, result, "It was killed, or the machine went down. Launch "
+                                                              "it again from its spec."), last_lines)
     if status == "stalled":
         return shell.problem(progress.reason or "The trainer is alive but has written nothing for a while.",
                              "Look at the log below. If it doesn't move, stop the run.", "warning")
@@ -124,16 +127,18 @@ def _wrong(title: str, cause: str, what_to_do: str, last_lines: Sequence[str]) -
             f'<p>{text(cause)}</p>{more}</div>{printed}</div>')
 
 
-def remedy(cause: str, result: Result | None) -> str:
+def remedy(cause: str, result: Result | None, otherwise: str) -> str:
     words = cause.lower()
     if result and result.fault:
         words += f" {result.fault.where} {result.fault.kind} {result.fault.message}".lower()
-    return next((advice for sign, advice in REMEDIES if sign in words), "Launch it again from its spec once that is cured.")
+    return next((advice for sign, advice in REMEDIES if sign in words), otherwise)
 
 
-def unknown(asked: str, why: str) -> str:
-    return shell.empty("There is no such run" if asked else "There is no run yet", why, ("All runs", "/") if asked else
-                       ("Launch a run", "/launch"))
+def unknown(asked: str) -> str:
+    if asked:
+        return shell.empty("There is no such run", f"None is called {asked:.80}. It may have been moved or deleted, or the name "
+                           "fits several.", ("All runs", "/"))
+    return shell.empty("There is no run yet", "Launch one, and it can be watched here.", ("Launch a run", "/launch"))
 
 
 # -------------------------------------------------------------------------------------------------------------- health
@@ -167,11 +172,15 @@ def _see(run: str, look: dict[str, str]) -> str:
 def card(run: str, episode: Episode, named: str = "transcript") -> str:
     """One episode, small: how it ended, what it was worth, where it belongs."""
     shown = viewer(episode, named).thumbnail(episode)
-    where = f"step {episode.step:,} · group {episode.group}" if episode.phase == "train" else f"{episode.phase} · step {episode.step:,}"
-    return (f'<a class="o-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}">'
-            f'<span class="o-episode-board" aria-hidden="true">{shown}</span>'
-            f'<span class="o-episode-line">{shell.chip(episode.status)}<b class="o-num" title="Total reward">'
-            f'{number(episode.total)}</b></span><span class="o-small o-muted o-num">{where}</span></a>')
+    place = f"step {episode.step:,}" if episode.phase == "train" else "held-out"
+    worth = "–" if episode.total is None else number(episode.total)
+    words = {"env_error": "env failed", "env_lost": "env lost"}.get(episode.status, episode.status.replace("_", " "))
+    title = f"Episode {episode.id}: total {'not scored' if episode.total is None else f'{episode.total:.3g}'}. {episode.stop}"
+    return (f'<a class="o-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}" '
+            f'title="{attribute(title)}"><span class="o-episode-board" aria-hidden="true">{shown}</span>'
+            f'<span class="o-chip o-{episode.status}"><i aria-hidden="true">{LETTERS.get(episode.status, "?")}</i>{words}</span>'
+            f'<span class="o-episode-line"><b class="o-num">{worth}</b>'
+            f'<span class="o-small o-muted o-num">{place}</span></span></a>')
 
 
 def waiting(status: str, spec: RunSpec, phase: str) -> str:
@@ -223,14 +232,15 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
         f'title="{_pill_title(row)}"><i aria-hidden="true">{LETTERS.get(row.status, "?")}</i>'
         f'<span class="o-num">{"–" if row.total is None else number(row.total)}</span></a>' for row in ordered)
     said = f'<span class="o-small o-muted" title="{escape(CAUSES[told.cause])}">{_verdict(told)}</span>' if told else ""
-    task = f' <span class="o-small o-muted">{text(str(rows[0].task))}</span>' if rows[0].task is not None else ""
-    return (f'<div class="o-group"><div class="o-group-name"><b>Group {number_}</b>{task}{said}</div>'
+    task = rows[0].task
+    task = "" if task is None else f'<span class="o-small o-muted">{text(task if isinstance(task, str) else as_json(task))}</span>'
+    return (f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {number_}</b>{task}{said}</div>'
             f'<div class="o-pills">{pills}</div></div>')
 
 
 def _pill_title(row) -> str:
     total = "not scored" if row.status in UNSCORED or row.total is None else f"total {row.total:.3g}"
-    return escape(f"Episode {row.id}: {row.status.replace('_', ' ')}, {total}. {row.stop}".strip(), quote=True)
+    return attribute(f"Episode {row.id}: {row.status.replace('_', ' ')}, {total}. {row.stop}".strip())
 
 
 def _verdict(group: Group) -> str:
