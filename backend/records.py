@@ -23,8 +23,14 @@ class Kept(BaseModel):
 
 
 class TaskSelection(Asked):
-    count: int = Field(64, ge=1, le=1_000_000, title="Tasks", description="How many different tasks the run draws from.")
-    first_seed: int = Field(0, ge=0, lt=2**31, title="First seed", description="Task k is played with seed first + k.")
+    count: int | None = Field(64, ge=1, le=1_000_000, title="Tasks", description="How many different tasks the run draws "
+                              "from; empty takes every task of the split.")
+    first_seed: int = Field(0, ge=0, lt=2**31, title="First seed", description="Where tasks are seeds: task k is played "
+                            "with seed first + k.")
+    split: str | None = Field(None, title="Split", description="Where the environment lists tasks in splits; empty takes "
+                              "train, or its first.")
+    indices: tuple[int | str, ...] | None = Field(None, title="Task numbers", description="Such as 0, 5, 50-99 (both ends "
+                                                  "included); instead of a count.")
 
 
 class EnvironmentSpec(Asked):
@@ -193,6 +199,8 @@ class Turn(Kept):
     seconds: float | None = None
     """At the environment."""
     fault: Fault | None = None
+    images: tuple[str, ...] = ()
+    """What the environment showed with its answer, as data: URLs."""
     cut: bool = False
     """Executed at the environment, but cut from the transcript the model learns from by the token budget."""
 

@@ -64,6 +64,8 @@ class Observation:
     """The environment's whole answer where `text` is only a part of it."""
     fingerprint: str | None = None
     """Set by reset where the environment tells which task it plays."""
+    images: tuple[str, ...] = ()
+    """What it showed besides text, as data: URLs."""
 
 
 @runtime_checkable

@@ -123,7 +123,7 @@ class _Refused(Exception):
 
 def seeded(selection: TaskSelection, options: dict[str, Any]) -> list[Task]:
     """Task k is seed first + k."""
-    seeds = range(selection.first_seed, selection.first_seed + selection.count)
+    seeds = range(selection.first_seed, selection.first_seed + (selection.count or 64))
     return [Task(str(seed), seed, dict(options)) for seed in seeds]
 
 

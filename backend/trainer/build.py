@@ -102,7 +102,7 @@ def held_out_rows(environments: list[tuple[EnvironmentSpec, Description, Source]
     made = []
     for place, (asked, description, source) in enumerate(environments):
         share = count // len(environments) + (place < count % len(environments))
-        after = asked.tasks.model_copy(update={"first_seed": asked.tasks.first_seed + asked.tasks.count,
+        after = asked.tasks.model_copy(update={"first_seed": asked.tasks.first_seed + (asked.tasks.count or 64),
                                                "count": max(1, share)})
         made += [_row(asked, description, task) for task in source.tasks(after, asked.options)[:share]]
     return Dataset.from_list(made)
