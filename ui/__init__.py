@@ -26,8 +26,8 @@ Scripts see the theme change as the document event `ortam:theme`, and find compo
 with `o-`, colours are tokens of style.css.
 """
 
+import warnings
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from ui import shell
@@ -45,7 +45,7 @@ PAGES = (
 
 def pages():
     """The modules of PAGES."""
-    return [(path, title, import_module(name)) for path, title, name in PAGES if find_spec(name)]
+    return [(path, title, import_module(name)) for path, title, name in PAGES]
 
 
 def site(store, launcher):
@@ -83,6 +83,8 @@ def web(store, launcher=None):
             return Response(status_code=404)
         return FileResponse(files.paths[name], headers={"Cache-Control": "public, max-age=31536000"})
 
-    gr.mount_gradio_app(app, site(store, launcher), path="/", theme=theme(), footer_links=[],
-                        run_history=False, ssr_mode=False, show_error=True, pwa=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "SSR mode is not supported")  # said even where it is off
+        gr.mount_gradio_app(app, site(store, launcher), path="/", theme=theme(), footer_links=[], run_history=False,
+                            ssr_mode=False, show_error=True, pwa=False)
     return shell.Frame(app, files.tags(), "" if launcher else "read only")

@@ -157,9 +157,11 @@ def problem(error: OrtamError) -> Problem:
 
 
 def pace(store, spec: RunSpec) -> tuple[float, str] | None:
-    """Seconds an episode took in the newest run of this model in these environments, and its name; None without one."""
+    """Seconds an episode took in the newest run of this model in these environments that got on, and its name; None without
+    one."""
     ids = sorted(environment.id for environment in spec.environments)
     for run in store.runs(spec.model):
-        if run.model == spec.model and sorted(run.environments) == ids and run.episodes and run.seconds and run.step > 1:
+        if (run.model == spec.model and sorted(run.environments) == ids and run.status in ("running", "finished", "stopped")
+                and run.seconds and run.step > 1):
             return run.seconds / run.episodes, run.name
     return None

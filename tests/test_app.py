@@ -1,0 +1,210 @@
+"""The application as a browser and a script meet it: served pages, named endpoints, and what can't be fetched."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import app
+from backend.launcher import Launcher
+from backend.records import EnvironmentSpec, Episode, RunSpec, Turn
+from backend.store import Store
+
+ROOT = Path(__file__).parent.parent
+CONTRACT = {"/launch", "/runs", "/run", "/episodes", "/episode", "/stop"}
+
+
+def a_spec(name="seen", model="starter:catch") -> RunSpec:
+    return RunSpec(name=name, model=model, environments=[EnvironmentSpec(id="catch", use="catch")])
+
+
+def a_run(store: Store, **spec):
+    run = store.create(a_spec(**spec))
+    writer = run.writer()
+    writer.record([Episode(id="1-0-0", step=1, group=0, sample=0, environment="catch", status="won", total=1.0,
+                           scores={"caught": 1.0}, turns=[Turn(index=0, said="\ud800 and \x00", arguments={"n": 2**70})]),
+                   Episode(id="1-0-1", step=1, group=0, sample=1, environment="catch", status="env_lost")])
+    writer.close()
+    return run
+
+
+class Served:
+    """The site in this process, on a free port."""
+
+    def __init__(self, folder: Path, launcher=True):
+        import uvicorn
+
+        from ui import web
+
+        self.store = Store(folder)
+        self.server = uvicorn.Server(uvicorn.Config(web(self.store, Launcher(self.store) if launcher else None),
+                                                    log_level="error", timeout_graceful_shutdown=1))
+        listening = app.listen("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listening]}, daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.server.should_exit = True
+        self.thread.join(20)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    site = Served(tmp_path_factory.mktemp("runs"))
+    yield site
+    site.stop()
+
+
+@pytest.fixture(scope="module")
+def fetch(served):
+    import httpx
+
+    with httpx.Client(base_url=served.url, timeout=30) as client:
+        yield client.get
+
+
+@pytest.fixture(scope="module")
+def ask(served):
+    from gradio_client import Client
+
+    return Client(served.url, verbose=False).predict
+
+
+# ------------------------------------------------------------------------------------------------------ the frame
+
+
+@pytest.mark.parametrize("path", ["/", "/launch", "/run?id=x", "/episode?run=x&id=y"])
+def test_every_page_stands_in_the_frame_before_gradio_starts(fetch, path):
+    page = fetch(path)
+    assert page.status_code == 200
+    assert page.text.index("o-header") < page.text.index("<gradio-app")
+    assert "/o/style.css?v=" in page.text
+
+
+def test_a_page_names_no_address_elsewhere_that_a_browser_would_fetch(fetch):
+    page = fetch("/").text
+    fetched = re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"'](?:https?:)?//[^\"']+", page)
+    assert not fetched
+    assert "default-src 'self'" in fetch("/").headers["content-security-policy"]
+    assert not re.findall(r"url\((?!data:)[^)]*//", (ROOT / "ui/style.css").read_text())
+
+
+def test_files_of_the_pages_are_served_and_kept_by_the_browser(fetch):
+    links = re.findall(r"(/o/[^\"]+)", fetch("/").text)
+    assert len(links) >= 4
+    for link in links:
+        answer = fetch(link)
+        assert answer.status_code == 200
+        assert "max-age" in answer.headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", [
+    "/gradio_api/file={root}/app.py", "/gradio_api/file=app.py", "/gradio_api/file={runs}/spec.yaml", "/file=app.py",
+    "/gradio_api/file={root}/ui/style.css", "/o/app.py", "/o/..%2fapp.py", "/o/%2e%2e/app.py", "/static/..%2f..%2fapp.py",
+    "/gradio_api/file=/etc/passwd", "/runs/studio.db"])
+def test_files_of_the_project_and_of_runs_cannot_be_fetched(served, fetch, path):
+    run = a_run(served.store)
+    answer = fetch(path.format(root=ROOT, runs=run.path))
+    assert answer.status_code in (403, 404)
+
+
+# -------------------------------------------------------------------------------------------------------- endpoints
+
+
+def test_the_named_endpoints_are_those_of_the_contract_and_nothing_else_can_be_called_by_name(fetch):
+    told = fetch("/gradio_api/info").json()
+    assert set(told["named_endpoints"]) == CONTRACT
+    assert not told["unnamed_endpoints"]
+
+
+def test_a_script_reads_runs_and_episodes(served, ask):
+    run = a_run(served.store, name="scripted")
+    listed = ask("scripted", api_name="/runs")
+    assert [found["id"] for found in listed] == [run.id]
+    assert ask(run.id, api_name="/run")["spec"]["name"] == "scripted"
+    rows = ask(run.id, "", "total", 50, 0, api_name="/episodes")
+    assert {row["id"]: row["total"] for row in rows} == {"1-0-0": 1.0, "1-0-1": None}
+
+
+def test_what_json_cannot_carry_arrives_as_text(served, ask):
+    run = a_run(served.store, name="hostile")
+    turn = ask(run.id, "1-0-0", api_name="/episode")["turns"][0]
+    assert turn["said"] == "\\ud800 and \x00"
+    assert turn["arguments"] == {"n": str(2**70)}
+
+
+@pytest.mark.parametrize(("words", "endpoint", "said"), [
+    (("no-such-run",), "/run", "no-such-run"),
+    (("name: x\nmodel: starter:catch\nenvironments: [{id: catch, use: catchh}]",), "/launch", "did you mean catch?"),
+    (("/etc/passwd",), "/launch", "the spec is empty or not a mapping"),
+])
+def test_what_is_wrong_comes_back_as_one_sentence(ask, words, endpoint, said):
+    with pytest.raises(Exception, match=re.escape(said)) as caught:
+        ask(*words, api_name=endpoint)
+    assert "Traceback" not in str(caught.value)
+
+
+def test_a_read_only_site_shows_runs_and_starts_none(tmp_path):
+    from gradio_client import Client
+
+    site = Served(tmp_path, launcher=False)
+    try:
+        a_run(site.store)
+        ask = Client(site.url, verbose=False).predict
+        assert len(ask("", api_name="/runs")) == 1
+        for endpoint, word in (("/launch", "quickstart"), ("/stop", "latest")):
+            with pytest.raises(Exception, match="only shows runs"):
+                ask(word, api_name=endpoint)
+    finally:
+        site.stop()
+
+
+# -------------------------------------------------------------------------------------------------------- python app.py
+
+
+def test_a_taken_port_is_one_sentence_that_names_it_and_the_remedy(capsys):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert app.main(["--port", str(port)]) == 1
+    said = capsys.readouterr().err.strip()
+    assert f"Port {port} is already in use" in said and "--port" in said and "\n" not in said
+
+
+@pytest.mark.parametrize(("words", "said"), [(["--port", "99999"], "--port 99999"), (["--host", "192.0.2.1"], "--host 192.0.2.1"),
+                                             (["--host", "no.such.host.invalid"], "--host no.such.host.invalid")])
+def test_an_address_that_cannot_be_used_is_one_sentence(capsys, words, said):
+    assert app.main(words) == 1
+    told = capsys.readouterr().err.strip()
+    assert said in told and "\n" not in told
+
+
+def test_the_application_is_served_with_its_worker_and_both_end_on_sigterm(tmp_path):
+    process = subprocess.Popen([sys.executable, "app.py", "--port", "0", "--runs", str(tmp_path / "runs")], cwd=ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        said = process.stdout.readline()
+        assert said.startswith("Ortam is at http://127.0.0.1:"), said + (process.stdout.read() if process.poll() else "")
+        worker = children(process.pid)
+        assert len(worker) == 1
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{worker[0]}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{worker[0]}").exists()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
