@@ -51,7 +51,6 @@ class Store:
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         self.queue = Queue(self.folder)
-        self._asked: dict[str, tuple[int, RunSpec]] = {}
 
     def create(self, spec: RunSpec) -> Run:
         """A new folder with the spec in it. Raises SpecError where the spec holds what looks like a secret."""
@@ -101,7 +100,7 @@ class Store:
         raise RunNotFound(f"no run in {self.folder} is called {ref!r}; list them with: python -m backend runs")
 
     def summary(self, run: Run) -> RunSummary:
-        spec = self._spec(run)
+        spec = run.spec
         progress = run.progress()
         episodes, reward = run.so_far()
         return RunSummary(run.id, spec.name, spec.model, tuple(asked.id for asked in spec.environments), run.status(),
@@ -117,13 +116,6 @@ class Store:
     def worker_alive(self) -> bool:
         """Whether some worker serves this folder now."""
         return held(self.folder / "worker.lock")
-
-    def _spec(self, run: Run) -> RunSpec:
-        changed = (run.path / "spec.yaml").stat().st_mtime_ns
-        kept = self._asked.get(run.id)
-        if kept is None or kept[0] != changed:
-            kept = self._asked[run.id] = (changed, run.spec)
-        return kept[1]
 
     def _all(self) -> list[Run]:
         if not self.folder.is_dir():

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from backend.errors import EpisodeNotFound, SpecError
 from backend.records import Episode, EpisodeStatus, Event, MetricPoint
 from backend.store import codec
+from backend.store.sorting import order, past, sort_keys
 from backend.store.tables import reading
 from backend.store.where import COLUMNS, to_sql
 
-SORTABLE = ("step", "total", "advantage", "status", "turns", "tokens", "seconds", "environment", "group", "sample",
-            "id", "seq", "started")
 _ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
         "advantage, turns, tokens, started, seconds, fault, facts, scores")
 _WHOLE = ("SELECT episodes.*, prompt, opening, start_facts, details.fault AS whole_fault, "
@@ -85,7 +84,8 @@ class Reading:
     def episodes(self, terms: Sequence[str], where: str | None, sort: str, limit: int | None, offset: int,
                  after: int | None, filters: dict[str, Any]) -> list[EpisodeRow]:
         condition, parameters = self._condition(terms, where, after, filters)
-        sql = f"SELECT {_ROW} FROM episodes WHERE {condition} ORDER BY {_order(sort, terms)} LIMIT ? OFFSET ?"
+        sql = (f"SELECT {_ROW} FROM episodes WHERE {condition} ORDER BY {order(sort_keys(sort, terms))} "
+               "LIMIT ? OFFSET ?")
         return [_episode_row(row) for row in self.rows(sql, [*parameters, -1 if limit is None else limit, offset])]
 
     def count(self, terms: Sequence[str], where: str | None, after: int | None, filters: dict[str, Any]) -> int:
@@ -96,13 +96,18 @@ class Reading:
     def neighbours(self, id: str, terms: Sequence[str], where: str | None, sort: str,
                    filters: dict[str, Any]) -> tuple[str | None, str | None]:
         condition, parameters = self._condition(terms, where, None, filters)
-        order = _order(sort, terms)
-        rows = self.rows(
-            f"SELECT previous, next FROM (SELECT id, lag(id) OVER w AS previous, lead(id) OVER w AS next FROM episodes "
-            f"WHERE {condition} WINDOW w AS (ORDER BY {order})) WHERE id = ?", [*parameters, codec.escape(id)])
-        if not rows:
+        keys = sort_keys(sort, terms)
+        names = ", ".join(key.sql for key in keys)
+        here = self.rows(f"SELECT {names} FROM episodes WHERE id = ? AND {condition}", [codec.escape(id), *parameters])
+        if not here:
             return None, None
-        return tuple(None if cell is None else codec.unescape(cell) for cell in rows[0])  # type: ignore[return-value]
+        found = []
+        for forward in (False, True):
+            beyond, values = past(keys, here[0], forward)
+            rows = self.rows(f"SELECT id FROM episodes WHERE {condition} AND {beyond} ORDER BY {order(keys, forward)} "
+                             "LIMIT 1", [*parameters, *values])
+            found.append(codec.unescape(rows[0][0]) if rows else None)
+        return found[0], found[1]
 
     def _condition(self, terms: Sequence[str], where: str | None, after: int | None,
                    filters: dict[str, Any]) -> tuple[str, list[Any]]:
@@ -165,21 +170,6 @@ class Reading:
                                    step=row["step"], fault=codec.from_json(row["fault"]))) for row in rows]
 
 
-def _order(sort: str, terms: Sequence[str]) -> str:
-    name, way = sort.removeprefix("-"), "DESC" if sort.startswith("-") else "ASC"
-    if name in terms and name not in SORTABLE:
-        column = f"""json_extract(scores, '$."{name}"')"""
-    elif name in SORTABLE:
-        column = {"group": "group_"}.get(name, name)
-    else:
-        raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, "
-                                "with - in front for the largest first")
-    if name == "step":
-        return f"step {way}, group_, sample, seq"
-    nulls = " NULLS LAST" if name in ("total", "advantage", "tokens", "seconds") or name in terms else ""
-    return f"{column} {way}{nulls}, seq"
-
-
 def _episode_row(row: sqlite3.Row) -> EpisodeRow:
     unescape, from_json = codec.unescape, codec.from_json
     return EpisodeRow(
@@ -222,5 +212,6 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
             "reward": turn["reward"], "done": bool(turn["done"]), "facts": value(turn["facts"]) or {},
             "tokens": turn["tokens"], "model_seconds": turn["model_seconds"], "seconds": turn["seconds"],
             "fault": codec.from_json(turn["fault"]), "cut": bool(turn["cut"]),
+            "images": value(turn["images"] if "images" in turn.keys() else None) or (),
         } for turn in turns],
     })

@@ -97,12 +97,13 @@ class Run:
 
     def trainer_pid(self) -> int | None:
         """The process that holds the lock; None when nobody does."""
-        if not self.training():
-            return None
+        return self._lock_says().get("pid") if self.training() else None
+
+    def _lock_says(self) -> dict[str, Any]:
         try:
-            return json.loads((self.path / "trainer.lock").read_text("utf-8"))["pid"]
-        except (OSError, ValueError, KeyError):
-            return None
+            return json.loads((self.path / "trainer.lock").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
 
     def last_sign(self) -> float:
         """Unix time at which the trainer last wrote anything."""
@@ -138,13 +139,10 @@ class Run:
 
     def started(self) -> float | None:
         """Unix time at which the trainer began; None before it did."""
-        rows = self._reading.rows("SELECT min(at) FROM events")
-        if rows and rows[0][0]:
-            return rows[0][0]
-        try:
-            return json.loads((self.path / "trainer.lock").read_text("utf-8"))["at"]
-        except (OSError, ValueError, KeyError):
-            return None
+        times = [row[0] for row in self._reading.rows("SELECT min(at) FROM events") if row[0]]
+        if locked := self._lock_says().get("at"):
+            times.append(locked)
+        return min(times, default=None)
 
     def so_far(self) -> tuple[int, float | None]:
         """How many episodes are recorded, and the mean total of the last step; None before one was scored."""

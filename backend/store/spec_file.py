@@ -1,5 +1,6 @@
 """spec.yaml: what was asked, resolved and re-runnable, and never a secret."""
 
+import functools
 import re
 from typing import Any
 
@@ -19,9 +20,13 @@ def to_yaml(spec: RunSpec) -> str:
     return yaml.dump(_plain(spec.model_dump()), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
+@functools.lru_cache(maxsize=512)
 def from_kept_yaml(text: str) -> RunSpec:
-    """A spec that was accepted once; fields of a newer version are dropped."""
-    data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    """A spec that was accepted once; fields of a newer version are dropped. Raises SpecError."""
+    try:
+        data = _loaded(text)
+    except yaml.YAMLError as error:
+        raise SpecError("", f"spec.yaml can't be read: {str(error).splitlines()[0]}") from None
     for _ in range(100):
         try:
             return RunSpec.model_validate(data)
@@ -32,6 +37,13 @@ def from_kept_yaml(text: str) -> RunSpec:
             for place in unknown:
                 _drop(data, place)
     raise SpecError("", "spec.yaml can't be read")
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        return yaml.load(text, Loader=yaml.SafeLoader)  # slower, but takes a lone surrogate
 
 
 def refuse_secrets(spec: RunSpec) -> None:

@@ -24,7 +24,7 @@ RUN: dict[str, dict[str, type]] = {
     "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str},
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
               "shown": str, "reward": float, "done": int, "facts": str, "tokens": int, "model_seconds": float,
-              "seconds": float, "fault": str, "cut": int},
+              "seconds": float, "fault": str, "cut": int, "images": str},
     "scores": {"episode": int, "step": int, "phase": str, "environment": str, "name": str, "value": float},
     "curves": {"step": int, "name": str, "environment": str, "mean": float, "low": float, "high": float, "scored": int,
                "all_": int},

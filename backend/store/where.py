@@ -105,7 +105,7 @@ class _Translation:
 
     def name(self, name: str) -> str:
         if name in COLUMNS:
-            return COLUMNS[name]
+            return f"+{COLUMNS[name]}"  # no index: the list's own order is the better one to walk
         if name in self.facts or (not self.facts and name not in self.terms):
             return f"json_extract(facts, {self.bound(_path(name))})"
         if name in self.terms:

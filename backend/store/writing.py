@@ -140,7 +140,8 @@ class RunWriter:
         connection.executemany(_insert("turns"), [(
             seq, turn.index, long(escape(turn.said)), long(escape(turn.thought)), _text(turn.tool),
             long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward),
-            turn.done, facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut)
+            turn.done, facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut,
+            long(to_json(list(turn.images) or None)))
             for turn in episode.turns])
         connection.executemany(_insert("scores"), [
             (seq, episode.step, episode.phase, escape(episode.environment), name, _number(value))
