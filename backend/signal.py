@@ -6,7 +6,7 @@ Everything here is worked out from what was stored, and said in plain sentences.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Literal
 
@@ -153,7 +153,17 @@ def health(groups: Sequence[Group], outcomes: Sequence[Outcome], unscored: Seque
         notes += found
     notes += _endings(now)
     order = {"bad": 0, "warn": 1, "plain": 2, "good": 3}
-    return Health(tuple(facts), tuple(sorted(notes, key=lambda note: order[note.level])))
+    return Health(tuple(facts), _said_once(sorted(notes, key=lambda note: order[note.level])))
+
+
+def _said_once(notes: list[Note]) -> tuple[Note, ...]:
+    """The same remedy isn't repeated under the next note."""
+    said: set[str] = set()
+    told = []
+    for note in notes:
+        told.append(replace(note, remedy="") if note.remedy in said else note)
+        said.add(note.remedy)
+    return tuple(told)
 
 
 def percent(part: float, whole: float) -> str:

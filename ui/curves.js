@@ -1,5 +1,5 @@
 /* Curves. `ortamCurves(box, pick)` keeps the charts of one section in `box`; `pick(step)` is called for a clicked point.
-   Only charts in sight are drawn, and only when their points changed; zoom and hidden lines stay (uirevision). */
+   Only charts in sight are drawn, and only when their points changed; zoom and hidden lines stay. */
 (() => {
   const PLOTLY = "/o/plotly.min.js";
   let loading = null;
@@ -49,6 +49,7 @@
       this.hidden = new Set(kept(this.memory));
       this.dirty = false;
       this.seen = false;
+      this.zoom = {};    // axis -> range; Plotly's uirevision forgets it whenever the full range grows
       this.box = make("figure", `o-card o-chart o-hidden${shown.section === "learning" ? " o-chart-large" : ""}`);
       const caption = make("figcaption", "o-chart-head");
       this.title = make("h3", "o-chart-title");
@@ -198,19 +199,50 @@
       const aside = kind === "shares" || few ? 0.5 : (last - first) / 80;
       const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickfont: { color: text, size: 11 }, fixedrange: false,
         automargin: false };
-      return {
+      const drawn = {
         uirevision: "kept", autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
         margin: { l: 44, r: 10, t: 8, b: 26 }, font: { family: token("sans"), size: 12, color: token("text") },
-        hovermode: "x unified", hoverdistance: -1, barmode: "stack", bargap: 0.12, shapes: this.shapes(),
+        hovermode: "x unified", hoverdistance: this.reach(first, last), barmode: "stack", bargap: 0.12, shapes: this.shapes(),
         hoverlabel: { bgcolor: token("surface"), bordercolor: token("line-2"), font: { size: 12, color: token("text") }, namelength: 24 },
         dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
         xaxis: { ...axis, showgrid: false, ticks: "", tickformat: "~d", nticks: 8, unifiedhovertitle: { text: "step %{x}" },
-          showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", spikecolor: text, spikesnap: "cursor",
+          showspikes: true, spikemode: "across", spikethickness: -1, spikedash: "dot", spikecolor: text, spikesnap: "cursor",
           ...(few ? { dtick: 1 } : {}), range: [first - aside, Math.max(last, first + 3) + aside] },
         yaxis: { ...axis, showline: false, zeroline: !share, nticks: 5, type: log ? "log" : "linear",
           tickformat: share ? ".0~%" : ".3~g",
-          ...(share ? { range: kind === "shares" ? [0, 1] : [-0.02, 1.04] } : { rangemode: "normal" }) },
+          ...this.heights() },
       };
+      for (const [name, range] of Object.entries(this.zoom)) Object.assign(drawn[name], { range: [...range], autorange: false, dtick: undefined });
+      return drawn;
+    }
+
+    heights() {
+      const { share, kind } = this.shown;
+      if (kind === "shares") return { range: [0, 1] };
+      const values = this.present().flatMap(({ key }) => this.lines.get(key).y.filter((y) => y !== null));
+      const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
+      if (share) return { range: high > 0.4 ? [-0.02, 1.04] : [-0.05 * high - 0.0002, Math.max(1.25 * high, 0.01)] };
+      if (low === high && low > 0) return { range: [0, 2 * low] };
+      return { autorange: true };
+    }
+
+    /* Half the room between two points in pixels: a line with a gap at the step under the mouse says nothing there. */
+    reach(first, last) {
+      const [from, to] = this.zoom.xaxis ?? [first, last];
+      const points = Math.max(...this.present().map(({ key }) => this.lines.get(key).x.filter((x) => x >= from && x <= to).length));
+      return Math.max(2, Math.ceil((this.plot.clientWidth || 600) / Math.max(1, points - 1) / 2));
+    }
+
+    zoomed(changed) {
+      let found = false;
+      for (const name of ["xaxis", "yaxis"]) {
+        const from = changed[`${name}.range[0]`] ?? changed[`${name}.range`]?.[0];
+        const to = changed[`${name}.range[1]`] ?? changed[`${name}.range`]?.[1];
+        if (from === undefined || to === undefined) continue;
+        this.zoom[name] = [from, to];
+        found = true;
+      }
+      return found;
     }
 
     async draw() {
@@ -223,8 +255,10 @@
       }
       const first = !this.plot.data;
       await window.Plotly.react(this.plot, this.traces(), this.layout(), { displayModeBar: false, responsive: false, showTips: false,
-        doubleClick: "reset" });
+        doubleClick: false });
       if (!first) return;
+      this.plot.on("plotly_relayout", (changed) => { if (this.zoomed(changed)) this.draw(); });
+      this.plot.on("plotly_doubleclick", () => { this.zoom = {}; this.draw(); });
       this.plot.on("plotly_click", ({ points }) => points.length && this.pick(points[0].x));
     }
 
