@@ -101,7 +101,9 @@ CHARTS = (
           (_metric("sampling/sampling_logp_difference/max", "largest", "invalid"),
            _metric("sampling/sampling_logp_difference/mean", "mean", "series-1")),
           "How far the generating engine is from the trainer."),
-    Chart("step", "time", "Step time", "seconds", (_metric("step_time", "a step"),)),
+    Chart("step", "time", "Step time", "seconds", (
+        _metric("step_time", "whole", "lost"), _metric("seconds/model", "model", "series-1"),
+        _metric("seconds/environment", "environment", "series-3")), "The rest is scoring and the optimiser."),
     Chart("seconds", "time", "Episode time", "seconds", (Series("mean:seconds", "mean", "series-2"),)),
     Chart("seen", "time", "Tokens so far", "tokens", (_metric("num_tokens", "tokens", "series-4"),)),
 )
@@ -152,11 +154,11 @@ def points_of(outcomes: Sequence[Outcome], evaluated: Sequence[Outcome], groups:
     for step, causes in sorted(causes_by_step(groups).items()):
         for cause, share in _shares(causes, "cause"):
             points.setdefault(cause, []).append(Point(step, share))
-    return {key: line for key, line in points.items() if any(point.value is not None for point in line)}
+    return points
 
 
 def _shares(counted, prefix: str):
-    known = {key.partition(":")[2] for chart in CHARTS for key in (s.key for s in chart.series) if key.startswith(f"{prefix}:")}
+    known = [series.key.partition(":")[2] for chart in CHARTS for series in chart.series if series.key.startswith(f"{prefix}:")]
     whole = sum(counted.values())
     return [(f"{prefix}:{name}", counted[name] / whole) for name in known]
 
@@ -190,6 +192,14 @@ def thinned(points: Sequence[Point], bucket: int) -> list[Point]:
         kept += sorted(chosen, key=lambda point: point.step)
         start = end
     return kept
+
+
+def thinned_alike(lines: dict[str, list[Point]], bucket: int) -> dict[str, list[Point]]:
+    """Lines that are drawn upon each other need the same steps: those of the first, which says most."""
+    if bucket <= 1 or not lines:
+        return lines
+    steps = {point.step for point in thinned(next(iter(lines.values())), bucket)}
+    return {key: [point for point in line if point.step in steps] for key, line in lines.items()}
 
 
 def columns(points: Sequence[Point]) -> dict[str, list]:

@@ -219,44 +219,40 @@ window.ortamWatch = (element, server) => {
 
   /* ------------------------------------------------------------------------------------------------- buttons */
 
+  /* What can't be undone asks once: the button gives way to a question, and comes back when it is denied. */
   const ask = (button) => {
     const box = document.createElement("span");
     box.className = "o-row o-sure";
-    const cancel = button.textContent === "Cancel";
-    box.innerHTML = `<span>${cancel ? "Cancel this run?" : "Stop when this step is done?"}</span>
-      <button class="o-button o-danger" type="button" data-do="stop-now">${cancel ? "Cancel it" : "Stop"}</button>
-      <button class="o-button" type="button" data-do="keep">Keep ${cancel ? "it" : "running"}</button>`;
-    box.dataset.words = button.textContent;
-    button.replaceWith(box);
-    box.querySelector("[data-do=stop-now]").focus();
-  };
-  const settle = (box, words, disabled) => {
-    const button = document.createElement("button");
-    button.className = "o-button";
-    button.type = "button";
-    button.dataset.do = "stop";
-    button.disabled = disabled;
-    button.textContent = words;
-    box.replaceWith(button);
-    return button;
-  };
-  const acts = {
-    "stop": (button) => ask(button),
-    "keep": (button) => { const box = button.closest(".o-sure"); settle(box, box.dataset.words, false).focus(); },
-    "stop-now": async (button) => {
-      const box = button.closest(".o-sure");
-      const words = box.dataset.words;
-      const waiting = settle(box, "Stopping…", true);
-      const told = await server.stop({ run }).catch(() => ({ problem: "The server doesn't answer; try again in a moment." }));
+    const { sure, yes, no } = button.dataset;
+    const make = (words, css, act) => {
+      const made = document.createElement("button");
+      Object.assign(made, { type: "button", className: `o-button ${css}`, textContent: words, onclick: act });
+      return made;
+    };
+    const question = document.createElement("span");
+    question.textContent = sure;
+    const back = () => { box.replaceWith(button); button.disabled = false; };
+    const sureOf = make(yes, "o-danger", async () => {
+      back();
+      button.disabled = true;
+      const told = await server[button.dataset.call]({ run }).catch(() => ({ problem: "The server doesn't answer; try again in a moment." }));
       if (told?.problem) {
-        waiting.disabled = false;
-        waiting.textContent = words;
-        waiting.insertAdjacentHTML("beforebegin", '<span class="o-small o-not"></span>');
-        waiting.previousElementSibling.textContent = told.problem;
+        button.disabled = false;
+        const said = document.createElement("span");
+        said.className = "o-small o-not";
+        said.setAttribute("role", "alert");
+        said.textContent = told.problem;
+        button.before(said);
       }
       have.version = "";
       soon();
-    },
+    });
+    box.append(question, sureOf, make(no, "", () => { back(); button.focus(); }));
+    button.replaceWith(box);
+    sureOf.focus();
+  };
+  const acts = {
+    ask,
     "close-step": closeStep,
     "copy": async (button) => {
       const text = one(".o-yaml").textContent;

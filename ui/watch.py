@@ -84,16 +84,22 @@ def build(store, launcher) -> None:
         return {"html": parts.spec_panel(run.id, run.spec_text)}
 
     def stop(asked: dict) -> dict:
+        return act("stop", asked)
+
+    def end(asked: dict) -> dict:
+        return act("kill", asked)
+
+    def act(verb: str, asked: dict) -> dict:
         if launcher is None:
-            return {"problem": "This page is read only, so it can't stop a run."}
+            return {"problem": "This page is read only; it can't stop a run."}
         try:
-            launcher.stop(store.run(Asked.model_validate(asked).run).id)
+            getattr(launcher, verb)(store.run(Asked.model_validate(asked).run).id)
         except OrtamError as problem:
             return {"problem": str(problem)}
         return {}
 
     shell.html("", html_template=(HERE / "watch.html").read_text("utf-8"), elem_id="o-watch", js_on_load=START,
-               server_functions=[look, step, spec, stop])
+               server_functions=[look, step, spec, stop, end])
 
 
 def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
@@ -189,8 +195,15 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
         points[section] = {
             "bucket": bucket, "from": start, "whole": cursor is None,
             "step": max([line[-1].step for line in lines.values() if line], default=-1 if cursor is None else cursor.step),
-            "lines": {key: charts.columns(charts.thinned(line, bucket)) for key, line in lines.items() if line}}
+            "lines": {key: charts.columns(line) for key, line in _thinned(lines, bucket).items() if line}}
     return told | {"points": points}
+
+
+def _thinned(lines: dict[str, list[charts.Point]], bucket: int) -> dict[str, list[charts.Point]]:
+    kept = {key: charts.thinned(line, bucket) for key, line in lines.items()}
+    for prefix in ("status:", "cause:"):
+        kept |= charts.thinned_alike({key: line for key, line in lines.items() if key.startswith(prefix)}, bucket)
+    return kept
 
 
 def _lines(run, keys: list[str], after: int) -> dict[str, list[charts.Point]]:

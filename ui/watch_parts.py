@@ -27,15 +27,8 @@ def address(page: str, **query) -> str:
 
 
 def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: bool) -> str:
-    stop = ""
     replay = f'<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a>' if has_episodes else ""
-    if status in ("queued", "preparing", "running", "stalled") and may_stop:
-        words = "Cancel" if status == "queued" else "Stop after this step"
-        stop = f'<button class="o-button" type="button" data-do="stop">{words}</button>'
-    elif status == "stopping":
-        stop = '<button class="o-button" type="button" disabled>Stopping after this step</button>'
-    elif status in ENDED:
-        stop = f'<a class="o-button" href="{address("launch", **{"from": run})}">Launch again</a>'
+    act = _act(run, status) if may_stop or status in ENDED else ""
     environments = " + ".join(environment.id for environment in spec.environments)
     group = f"{counted(spec.train.episodes_per_step, 'episode')} a step in groups of {spec.train.group_size}"
     return f"""
@@ -44,8 +37,25 @@ def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: boo
     <div class="o-row"><h1 class="o-title">{text(spec.name)}</h1>{_chip(status)}</div>
     <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} · <span class="o-mono">{text(run)}</span></p>
   </div>
-  <div class="o-row">{stop}{replay}</div>
+  <div class="o-row">{act}{replay}</div>
 </div>"""
+
+
+def _act(run: str, status: str) -> str:
+    """What can be done to a run as it is; what can't be undone asks once."""
+    if status in ENDED:
+        return f'<a class="o-button" href="{address("launch", **{"from": run})}">Launch again</a>'
+    if status == "queued":
+        return _asking("stop", "Cancel", "Cancel this run?", "Cancel it", "Keep it")
+    if status in ("preparing", "running"):
+        return _asking("stop", "Stop after this step", "Stop when this step is done?", "Stop", "Keep running")
+    said = '<span class="o-muted">Stopping after this step</span>' if status == "stopping" else ""
+    return said + _asking("end", "End now", "End it in the middle of this step?", "End it", "Let it finish")
+
+
+def _asking(call: str, words: str, sure: str, yes: str, no: str) -> str:
+    return (f'<button class="o-button" type="button" data-do="ask" data-call="{call}" data-sure="{sure}" data-yes="{yes}" '
+            f'data-no="{no}">{words}</button>')
 
 
 def progress(status: str, told) -> str:

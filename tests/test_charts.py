@@ -1,0 +1,97 @@
+"""Which curves a run has, and the points a browser is sent."""
+
+import math
+import random
+
+import pytest
+
+from backend.signal import Group, Outcome
+from ui import charts
+from ui.charts import LIMIT, Point, thinned, width
+
+
+def wave(steps, gaps=()):
+    rng = random.Random(0)
+    return [Point(step, None if step in gaps else math.sin(step / 50) + rng.random()) for step in range(1, steps + 1)]
+
+
+def test_a_short_line_is_sent_whole():
+    assert width(LIMIT) == 1 and thinned(wave(LIMIT), 1) == wave(LIMIT)
+
+
+@pytest.mark.parametrize("steps", [1001, 3000, 10_000, 100_000])
+def test_a_long_line_is_about_a_thousand_points_with_its_peaks(steps):
+    line = wave(steps)
+    kept = thinned(line, width(steps))
+    assert len(kept) <= LIMIT + 2
+    assert set(kept) <= set(line), "points are chosen, not made up"
+    assert max(p.value for p in kept) == max(p.value for p in line)
+    assert min(p.value for p in kept) == min(p.value for p in line)
+    assert kept[-1] == line[-1]
+    assert [p.step for p in kept] == sorted({p.step for p in kept})
+
+
+def test_gaps_stay_gaps():
+    kept = thinned(wave(4000, gaps={1234, *range(2000, 2400)}), width(4000))
+    assert any(p.step == 1234 and p.value is None for p in kept)
+    assert all(p.value is None for p in kept if 2000 <= p.step < 2400)
+    assert any(2000 <= p.step < 2400 for p in kept)
+
+
+def test_the_points_are_the_same_each_time_and_new_steps_change_only_the_end():
+    before, after = wave(3000), wave(3003)
+    bucket = width(3003)
+    assert bucket == width(3000)
+    kept, more = thinned(before, bucket), thinned(after, bucket)
+    start = 3000 // bucket * bucket
+    assert [p for p in kept if p.step < start] == [p for p in more if p.step < start]
+    tail = thinned([p for p in after if p.step >= start], bucket)
+    assert tail == [p for p in more if p.step >= start], "what is sent later is what would have been sent at once"
+
+
+def test_shares_that_are_stacked_keep_the_same_steps():
+    lines = {"status:won": wave(5000), "status:lost": [Point(p.step, 1 - p.value) for p in wave(5000)]}
+    kept = charts.thinned_alike(lines, width(5000))
+    assert [p.step for p in kept["status:won"]] == [p.step for p in kept["status:lost"]]
+    assert len(kept["status:won"]) <= LIMIT + 2
+
+
+def test_columns_keep_none_and_say_nothing_of_what_is_not_finite():
+    told = charts.columns([Point(1, 0.123456789), Point(2, None), Point(3, float("nan")), Point(4, 0.0)])
+    assert told == {"x": [1, 2, 3, 4], "y": [0.123457, None, None, 0.0]}
+    assert charts.columns([Point(1, 1.0, 0.5, 1.5), Point(2, None)])["low"] == [0.5, None]
+
+
+def test_a_run_has_a_curve_for_each_term_in_the_order_of_the_spec():
+    shown = charts.charts(["win", "partial"], [])
+    assert [series.label for series in shown[0].series] == ["total", "win", "partial"]
+    assert [chart.title for chart in shown if chart.section == "terms"] == ["win", "partial"]
+
+
+def test_charts_without_points_are_left_out_and_unknown_metrics_have_a_place():
+    shown = charts.charts([], ["metric:entropy", "metric:sampling/odd", "metric:rewards/win/mean", "metric:epoch"])
+    assert [chart.id for chart in shown] == ["rewards", "entropy", "metric:sampling/odd"]
+    assert shown[-1].section == "other"
+
+
+def test_every_chart_has_its_own_name_and_a_colour_that_is_a_token():
+    from ui import shell
+    from ui.watch import CSS
+
+    ids = [chart.id for chart in charts.CHARTS]
+    assert len(ids) == len(set(ids))
+    css = "".join(path.read_text("utf-8") for path in (*CSS, shell.HERE / "style.css"))
+    for chart in charts.charts([f"t{n}" for n in range(9)], [s.key for c in charts.CHARTS for s in c.series]):
+        for series in chart.series:
+            assert css.count(f"--o-{series.colour}:") == 2, f"{series.colour} in light and dark"
+
+
+def test_shares_by_step_leave_nothing_out_and_count_only_the_scored_as_won_or_not():
+    points = charts.points_of([Outcome(1, "won", 3, 3.0, 3), Outcome(1, "lost", 3, 0.0, 3), Outcome(1, "env_lost", 2),
+                               Outcome(2, "env_lost", 8)], [Outcome(2, "won", 1, 1.0, 1), Outcome(2, "lost", 3, 0.0, 3)],
+                              [Group(1, 0, "catch", 8, 6, 0.0, 1.0, 3, 3, 1, 8)])
+    assert points["share:won"] == [Point(1, 0.5), Point(2, None)]
+    assert points["share:eval won"] == [Point(2, 0.25)]
+    assert points["status:env_lost"] == [Point(1, 0.25), Point(2, 1.0)]
+    assert sum(points[key][0].value for key in points if key.startswith("status:")) == 1
+    assert points["cause:signal"] == [Point(1, 1.0)]

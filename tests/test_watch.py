@@ -1,0 +1,306 @@
+"""Watch: what a browser is told, and that it is told only what is new."""
+
+import json
+import time
+
+import pytest
+
+from backend.launcher import Launcher
+from backend.records import Episode, Fault, Result, RunSpec
+from backend.store import Store
+from backend.store.printed import printed
+from ui import console, watch, watch_parts
+from ui.watch import Asked, Cursor, answer, step_of
+
+SPEC = RunSpec(name="first", model="starter:catch", environments=[{"id": "catch", "use": "catch"}],
+               rewards=[{"name": "caught", "value": "1.0 if won else 0.0"}, {"name": "near", "value": "nearness", "weight": 0.5}],
+               train={"steps": 50, "group_size": 4, "episodes_per_step": 8})
+NASTY = "<img src=x onerror=alert(1)>"
+
+
+def episode(step, group, sample, status="won", **changes):
+    scored = not status.startswith("env")
+    near = None if step == 3 else 0.5
+    scores = {"caught": float(status == "won"), "near": near} if scored else {"caught": None, "near": None}
+    total = sum(v for v in scores.values() if v is not None) if scored else None
+    return Episode(**{"id": f"{step}-{group}-{sample}", "step": step, "group": group, "sample": sample, "environment": "catch",
+                      "seed": group, "task": f"seed {group}", "fingerprint": f"f{group}", "status": status, "scores": scores,
+                      "total": total, "advantage": None if total is None else 0.1, "tokens": 54, "seconds": 0.5,
+                      "started": time.time(), "facts": {"won": status == "won"}, **changes})
+
+
+def play(writer, *steps):
+    for step in steps:
+        writer.record([episode(step, g, s, "won" if (s + step) % 3 else "lost") for g in range(2) for s in range(4)])
+        writer.metrics(step, {"entropy": 1.0 / step, "kl": None if step == 2 else 0.01, "step_time": 2.0})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+@pytest.fixture
+def run(store):
+    return store.create(SPEC)
+
+
+@pytest.fixture
+def writer(run):
+    writer = run.writer()
+    with writer.hold_lock():
+        yield writer
+    writer.close()
+
+
+def first(run="latest", **changes):
+    return Asked(run=run, charts={"learning": None, "play": None, "terms": None}, **changes)
+
+
+def then(told, **changes):
+    """What the browser asks after it was told that."""
+    cursors = {name: Cursor(bucket=p["bucket"], step=p["step"]) for name, p in told["points"].items()}
+    parts = {name: mark for name, (mark, _) in told["parts"].items()} | {"charts": told["charts"]["mark"]}
+    return Asked(**{"run": told["run"], "version": told["version"], "parts": parts, "newest": told.get("newest", 0),
+                    "charts": cursors, **changes})
+
+
+def shown(told, part):
+    return told["parts"][part][1]
+
+
+def test_a_page_opened_in_mid_run_gets_everything_at_once(store, run, writer):
+    writer.phase("playing step 4")
+    play(writer, 1, 2, 3)
+    told = answer(store, first())
+    assert told["run"] == run.id and told["status"] == "running" and told["live"] and (told["step"], told["steps"]) == (3, 50)
+    assert "first" in shown(told, "head") and "Stop after this step" in shown(told, "head")
+    assert "playing step 4" in shown(told, "progress") and "of 50" in shown(told, "progress")
+    assert "groups with signal" in shown(told, "health")
+    assert len(told["cards"]) == watch.CARDS and "3-1-3" in told["cards"][0]
+    assert told["points"]["learning"]["lines"]["curve:total"]["x"] == [1, 2, 3]
+    json.dumps(told, allow_nan=False)
+
+
+def test_while_nothing_changes_a_tick_is_a_few_bytes(store, writer):
+    play(writer, 1, 2)
+    told = answer(store, first())
+    idle = answer(store, then(told))
+    assert idle == {"version": told["version"]}
+    assert len(json.dumps(idle)) < 500 and len(then(told).model_dump_json()) < 2000
+
+
+def test_a_new_step_sends_only_its_own_points_and_episodes(store, writer):
+    play(writer, *range(1, 21))
+    told = answer(store, first())
+    play(writer, 21)
+    more = answer(store, then(told))
+    assert more["points"]["learning"]["from"] == 20 and not more["points"]["learning"]["whole"]
+    assert more["points"]["learning"]["lines"]["curve:total"]["x"] == [20, 21]
+    assert len(more["cards"]) == 8 and all("21-" in card for card in more["cards"])
+    assert "charts" not in more and "head" not in more["parts"] and "progress" in more["parts"]
+    assert len(json.dumps(more["points"])) < 2500
+
+
+def test_a_step_in_which_nothing_was_scored_is_a_gap_and_not_zero(store, writer):
+    play(writer, 1)
+    told = answer(store, first())
+    writer.record([episode(2, g, s, "env_error", fault=Fault(where="environment", kind="EnvironmentFailed", message="full"))
+                   for g in range(2) for s in range(4)])
+    more = answer(store, then(told))
+    lines = more["points"]["learning"]["lines"]
+    assert lines["curve:total"]["y"][-1] is None and lines["curve:caught"]["y"][-1] is None
+    assert more["points"]["play"]["lines"]["share:won"]["y"][-1] is None
+    assert more["points"]["play"]["lines"]["cause:unscored"]["y"][-1] == 1
+    assert "EnvironmentFailed: full" in shown(more, "health")
+
+
+def test_a_term_that_did_not_apply_is_a_gap_in_its_own_curve_only(store, writer):
+    play(writer, 1, 2, 3, 4)
+    lines = answer(store, first())["points"]["learning"]["lines"]
+    assert lines["curve:near"]["y"] == [0.5, 0.5, None, 0.5] and None not in lines["curve:caught"]["y"]
+    assert lines["curve:total"]["low"][0] <= lines["curve:total"]["y"][0] <= lines["curve:total"]["high"][0]
+
+
+def test_a_metric_that_appears_later_brings_its_chart_with_all_its_points(store, writer):
+    play(writer, 1)
+    asked = first(**{"parts": {}})
+    told = answer(store, asked)
+    writer.metrics(1, {"grad_norm": 0.3})
+    play(writer, 2)
+    more = answer(store, then(told, charts={**then(told).charts, "optimiser": Cursor(bucket=1, step=1)}))
+    assert "gradient" in [chart["id"] for chart in more["charts"]["shown"]]
+    assert more["points"]["optimiser"]["whole"] and more["points"]["optimiser"]["lines"]["metric:entropy"]["x"] == [1, 2]
+
+
+def test_a_tab_opened_later_gets_its_curves_although_nothing_changed(store, writer):
+    play(writer, 1, 2)
+    told = answer(store, first())
+    more = answer(store, then(told, charts={"optimiser": None}))
+    assert more["points"]["optimiser"]["lines"]["metric:kl"] == {"x": [1, 2], "y": [0.01, None]}
+
+
+def test_a_long_run_is_thinned_and_a_wider_bucket_sends_the_curves_again(store, writer):
+    for step in range(1, 1200):
+        writer.metrics(step, {"entropy": float(step % 7)})
+    writer.record([episode(1199, 0, 0)])
+    told = answer(store, Asked(run="latest", charts={"optimiser": Cursor(bucket=1, step=999)}))
+    points = told["points"]["optimiser"]
+    assert points["whole"] and points["bucket"] > 1
+    assert len(points["lines"]["metric:entropy"]["x"]) <= 1002
+
+
+def test_before_the_first_episode_the_page_says_what_is_happening_and_how_long_it_takes(store, run):
+    waiting = shown(answer(store, first()), "waiting")
+    assert "Waiting to start" in waiting
+    writer = run.writer()
+    with writer.hold_lock():
+        for phase, title in (("loading the model", "Loading the model"), ("warming up", "Warming up"),
+                             ("playing step 1", "The first episodes are being played")):
+            writer.phase(phase)
+            assert title in shown(answer(store, first()), "waiting")
+        writer.record([episode(1, 0, 0)])
+        assert shown(answer(store, first()), "waiting") == ""
+    writer.close()
+
+
+def test_a_failed_run_shows_its_cause_its_remedy_and_its_last_words(store, run, writer):
+    play(writer, 1)
+    (run.path / "trainer.log").write_text(f"loading\n{NASTY}\nTraceback: it broke\n", "utf-8")
+    writer.finish(Result(status="failed", reason=f"CUDA out of memory {NASTY}", step=1, ended=time.time()))
+    told = answer(store, first())
+    alert = shown(told, "alert")
+    assert "failed after step 1" in alert and "CUDA out of memory" in alert and "Lower micro_batch" in alert
+    assert "Traceback: it broke" in alert and "<img" not in alert
+    assert "Launch again" in shown(told, "head") and "Stop" not in shown(told, "head")
+
+
+def test_a_killed_run_says_that_it_was_lost(store, run):
+    writer = run.writer()
+    with writer.hold_lock():
+        play(writer, 1, 2)
+    writer.close()
+    told = answer(store, first())
+    assert told["status"] == "lost" and not told["live"]
+    assert "lost after step 2" in shown(told, "alert")
+
+
+def test_stopping_is_said_at_once_and_what_can_be_done_then(store, run, writer):
+    play(writer, 1)
+    told = answer(store, first())
+    Launcher(store).stop(run.id)
+    more = answer(store, then(told))
+    assert more["status"] == "stopping" and "Stopping after this step" in shown(more, "head")
+    assert 'data-call="end"' in shown(more, "head")
+
+
+def test_a_read_only_page_offers_no_stop(store, run, writer):
+    play(writer, 1)
+    head = shown(answer(store, first(), may_stop=False), "head")
+    assert "Stop" not in head and "Replay episodes" in head
+
+
+def test_an_unknown_run_and_an_empty_folder_are_said_without_naming_the_disk(store, tmp_path):
+    nothing = answer(store, first(""))
+    assert "There is no run yet" in nothing["gone"]
+    store.create(SPEC)
+    gone = answer(store, first(NASTY))["gone"]
+    assert "There is no such run" in gone and str(tmp_path) not in gone and "<img" not in gone
+
+
+def test_what_a_model_or_an_environment_wrote_is_text(store, writer):
+    writer.phase(f"playing {NASTY}")
+    writer.record([episode(1, 0, s, "env_lost" if s else "won", task=NASTY, stop=f'"{NASTY}', environment="catch",
+                           fault=Fault(where="environment", kind="SessionLost", message=NASTY) if s else None) for s in range(4)])
+    told = answer(store, first())
+    everything = json.dumps(told) + step_of(store.run("latest"), 1)
+    assert "<img" not in everything and "&lt;img" in everything
+
+
+def test_the_episodes_of_a_step_stand_in_groups_the_best_first(store, run, writer):
+    play(writer, 1, 2, 3)
+    writer.record([episode(2, 1, 0, "env_lost")])
+    html = step_of(run, 2)
+    assert html.index("Group 0") < html.index("Group 1")
+    second = html[html.index("Group 1"):]
+    assert second.index("o-won") < second.index("o-lost") < second.index("o-env_lost")
+    assert 'data-step="1"' in html and 'data-step="3"' in html and f"run={run.id}&amp;step=2" in html
+    assert "No episodes were recorded at this step" in step_of(run, 17)
+
+
+def test_the_spec_is_shown_whole_and_can_be_launched_again(run):
+    html = watch_parts.spec_panel(run.id, run.spec_text + f"# {NASTY}\n")
+    assert "1.0 if won else 0.0" in html and f"/launch?from={run.id}" in html and "<img" not in html
+
+
+# ------------------------------------------------------------------------------------------------------------- the log
+
+
+def log(run):
+    return (run.path / "trainer.log").open("ab", buffering=0)
+
+
+def test_the_log_comes_in_pieces_that_fit_together(store, run):
+    with log(run) as file:
+        file.write("one\ntwo\nthr".encode())
+        text, place = printed(run.path)
+        assert text == "one\ntwo\nthr" and place == 8
+        file.write("ee\nzwölf".encode())
+        text, place = printed(run.path, place)
+        assert text == "three\nzwölf" and place == 14
+        file.write("\xc3".encode("latin-1"))
+        assert printed(run.path, place)[1] == 14
+
+
+def test_a_progress_bar_is_one_line_and_is_read_again_from_its_last_state(run):
+    with log(run) as file:
+        file.write(b"start\n" + b"".join(b"\r%3d%%|###|" % n for n in range(60)))
+        text, place = printed(run.path)
+        assert console.lines(text) == ["start", " 59%|###|"]
+        file.write(b"\r 60%|###|\ndone\n")
+        assert console.lines(printed(run.path, place)[0]) == [" 60%|###|", "done", ""]
+
+
+def test_a_large_log_starts_near_its_end_at_a_line(run):
+    with log(run) as file:
+        file.write(b"".join(b"line %06d\n" % n for n in range(50_000)))
+    text, place = printed(run.path)
+    assert len(text) < 70_000 and text.startswith("line ") and text.endswith("line 049999\n")
+    assert place == (run.path / "trainer.log").stat().st_size
+
+
+def test_a_log_that_was_cut_is_read_from_its_start_and_a_missing_one_is_empty(run):
+    assert printed(run.path) == ("", 0)
+    (run.path / "trainer.log").write_text("new\n", "utf-8")
+    assert printed(run.path, 5000) == ("new\n", 4)
+
+
+def test_the_log_is_sent_only_where_it_is_open_and_only_when_it_grew(store, run, writer):
+    play(writer, 1)
+    (run.path / "trainer.log").write_text("hello\n", "utf-8")
+    told = answer(store, first(log=-1))
+    assert told["log"] == {"lines": ["hello", ""], "next": 6}
+    assert "log" not in answer(store, then(told, log=6)) and "log" not in answer(store, then(told))
+    with log(run) as file:
+        file.write(b"more\n")
+    more = answer(store, then(told, log=6))
+    assert more == {"version": told["version"], "log": {"lines": ["more", ""], "next": 11}}
+
+
+@pytest.mark.parametrize(("text", "html"), [
+    ("\x1b[31mred\x1b[0m plain", '<span class="o-ansi-red">red</span> plain'),
+    ("\x1b[1;33mbold yellow\x1b[m", '<span class="o-ansi-yellow">bold yellow</span>'),
+    ("\x1b[2K\x1b[1Agone\x1b]0;title\x07", "gone"),
+    ("abc\rX", "Xbc"),
+    ("<b>&\x00\x07", "&lt;b&gt;&amp;"),
+    ("a\r\nb", "a"),
+    ("\x1b[31m<script>", '<span class="o-ansi-red">&lt;script&gt;</span>'),
+])
+def test_the_log_is_shown_as_a_terminal_would(text, html):
+    assert console.lines(text)[0] == html
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(-1, "0 s"), (59.9, "59 s"), (200, "3 min 20 s"), (4320, "1 h 12 min"),
+                                                (200_000, "2 d 7 h")])
+def test_times_are_said_in_two_units(seconds, words):
+    assert watch_parts.duration(seconds) == words
