@@ -1,8 +1,8 @@
 """Where environments come from.
 
 To add one that ships here: write an OpenEnv server in `servers/`, an adapter that turns its observations into text and
-facts, and name both in `catalog.py`. To add a kind of source: write a module with a `Source` and name its `use:` prefix
-in `sources.py`.
+facts, and name both in `catalog.py`. To add a kind of source: write a module in `kinds/` and name its `use:` prefix in
+`sources.py`.
 """
 
 from dataclasses import dataclass, field
@@ -87,6 +87,10 @@ class Source(Protocol):
     def describe(self) -> Description: ...
 
     def tasks(self, selection: TaskSelection, options: dict[str, Any]) -> list[Task]: ...
+
+    def held_out(self, selection: TaskSelection, options: dict[str, Any], count: int) -> list[Task]:
+        """Tasks that `tasks` doesn't give for this selection; fewer than `count` where there are no more."""
+        ...
 
     async def open(self) -> Session:
         """A fresh connection, not yet reset."""

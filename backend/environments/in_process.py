@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.environments import Description, Observation, Task
 from backend.environments.catalog import Entry
-from backend.environments.openenv import seeded
+from backend.environments.tasks import seeded, seeded_after
 from backend.records import TaskSelection
 
 
@@ -20,6 +20,9 @@ class InProcess:
 
     def tasks(self, selection: TaskSelection, options: dict[str, Any]) -> list[Task]:
         return seeded(selection, options)
+
+    def held_out(self, selection: TaskSelection, options: dict[str, Any], count: int) -> list[Task]:
+        return seeded_after(selection, options, count)
 
     async def open(self) -> "InProcessSession":
         return InProcessSession(self._entry)

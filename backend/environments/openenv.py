@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from backend.environments import Description, Observation, Task
 from backend.environments.adapters import Adapter
+from backend.environments.tasks import seeded, seeded_after
 from backend.errors import EnvironmentFailed, SessionLost
 from backend.records import TaskSelection
 
@@ -30,6 +31,9 @@ class OpenEnvSource:
 
     def tasks(self, selection: TaskSelection, options: dict[str, Any]) -> list[Task]:
         return seeded(selection, options)
+
+    def held_out(self, selection: TaskSelection, options: dict[str, Any], count: int) -> list[Task]:
+        return seeded_after(selection, options, count)
 
     async def open(self) -> "OpenEnvSession":
         return OpenEnvSession(await _connect(self.base_url), self.base_url, self._adapter)
@@ -119,12 +123,6 @@ class OpenEnvSession:
 
 class _Refused(Exception):
     """The server's schema doesn't take what was sent; the session goes on."""
-
-
-def seeded(selection: TaskSelection, options: dict[str, Any]) -> list[Task]:
-    """Task k is seed first + k."""
-    seeds = range(selection.first_seed, selection.first_seed + (selection.count or 64))
-    return [Task(str(seed), seed, dict(options)) for seed in seeds]
 
 
 async def _connect(base_url: str):

@@ -1,21 +1,66 @@
 """From a spec's environment to a source of sessions.
 
-To add a kind: write a module with a `Source`, and name its `use:` prefix here.
+To add a kind of `use:`, write a module and name its prefix in `KINDS`. The module has
+
+    check(spec)             raises SpecError for what is wrong with the way it is written; asks nobody
+    described(spec)         its Description before a run, or None where it is known only once it has been started. May
+                            ask a server, for a few seconds at most. Raises SpecError, EnvironmentFailed
+    reach(spec, sessions)   a context manager that gives an address (text; "" where there is none). Starts what has to
+                            be started for `sessions` episodes at once, and stops it at the end. Raises EnvironmentFailed
+    source(spec, address)   a Source that plays there, in this process or any other of the run. Finds out what there is
+                            to find out, so that its `describe()` never changes. Raises SpecError, EnvironmentFailed
 """
 
-from backend.environments import Source
-from backend.environments.catalog import check
-from backend.environments.openenv import OpenEnvSource
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any, Protocol
+
+from backend.environments import Description, Source
 from backend.records import EnvironmentSpec
 
+SHIPPED = "backend.environments.kinds.shipped"
+"""The kind of a name without a prefix."""
 
-def source(spec: EnvironmentSpec, base_url: str) -> Source:
-    """Plays `spec` on the OpenEnv server at `base_url`. SpecError if the spec can't be played."""
-    return OpenEnvSource(base_url, check(spec).adapter)
+KINDS: dict[str, str] = {}
+"""Prefix -> module."""
 
 
-def in_process(spec: EnvironmentSpec) -> Source:
-    """Plays a catalog entry in this process, without a server. SpecError if the spec can't be played."""
+class Kind(Protocol):
+    def check(self, spec: EnvironmentSpec) -> None: ...
+
+    def described(self, spec: EnvironmentSpec) -> Description | None: ...
+
+    def reach(self, spec: EnvironmentSpec, sessions: int) -> AbstractContextManager[str]: ...
+
+    def source(self, spec: EnvironmentSpec, address: str) -> Source: ...
+
+
+def check(spec: EnvironmentSpec) -> None:
+    _kind(spec).check(spec)
+
+
+def described(spec: EnvironmentSpec) -> Description | None:
+    _kind(spec).check(spec)
+    return _kind(spec).described(spec)
+
+
+def reach(spec: EnvironmentSpec, sessions: int) -> AbstractContextManager[str]:
+    _kind(spec).check(spec)
+    return _kind(spec).reach(spec, sessions)
+
+
+def source(spec: EnvironmentSpec, address: str) -> Source:
+    return _kind(spec).source(spec, address)
+
+
+def in_process(spec: EnvironmentSpec) -> Source | None:
+    """Plays a catalog entry in this process, without a server; None for what can't be played so."""
+    from backend.environments.catalog import CATALOG
     from backend.environments.in_process import InProcess
 
-    return InProcess(check(spec))
+    check(spec)
+    return InProcess(CATALOG[spec.use]) if spec.use in CATALOG else None
+
+
+def _kind(spec: EnvironmentSpec) -> Any:
+    return import_module(next((module for prefix, module in KINDS.items() if spec.use.startswith(prefix)), SHIPPED))

@@ -26,7 +26,7 @@ class Launcher:
 
     def prepare(self, spec: RunSpec) -> Run:
         """Check the spec and make its folder, without queueing it."""
-        validate(spec)
+        validate(spec, ask=True)
         return self.store.create(resolve(spec))
 
     def start(self, run: Run) -> Started:

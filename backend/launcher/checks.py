@@ -3,10 +3,11 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from backend.environments import EPISODE_FACTS
-from backend.environments.catalog import check as check_environment
-from backend.environments.catalog import entry
-from backend.errors import RewardError, SpecError
+from backend.environments import EPISODE_FACTS, Description
+from backend.environments.catalog import CATALOG, entry
+from backend.environments.sources import check as check_environment
+from backend.environments.sources import described
+from backend.errors import EnvironmentError_, RewardError, SpecError
 from backend.executors import executor
 from backend.launcher.grpo_fields import check_extra
 from backend.launcher.models import check_model, is_folder
@@ -18,11 +19,14 @@ RESERVED_TERMS = {"total"}
 """Names of curves that aren't terms."""
 
 
-def validate(spec: RunSpec) -> None:
-    """Raises SpecError, RewardError or ModelError for the first thing that would keep this run from working."""
+def validate(spec: RunSpec, ask: bool = False) -> None:
+    """Raises SpecError, RewardError or ModelError for the first thing that would keep this run from working.
+
+    With `ask`, servers elsewhere are asked what they are. Reward terms over facts that aren't known even so are checked
+    by the trainer, once it has started the environment and before it loads the model.
+    """
     refuse_secrets(spec)
-    _check_environments(spec)
-    _check_rewards(spec)
+    _check_rewards(spec, _descriptions(spec, ask))
     _check_processes(spec)
     check_extra(spec.train.extra)
     _check_engine(spec)
@@ -41,35 +45,53 @@ def resolve(spec: RunSpec) -> RunSpec:
 
 
 def default_terms(environments: tuple[EnvironmentSpec, ...]) -> tuple[RewardTerm, ...]:
-    """The terms that the environments propose for themselves; in a mix, each for its own environment."""
+    """The terms that the environments propose for themselves; in a mix, each for its own environment.
+
+    One that proposes nothing before it has started is worth its own last reward.
+    """
     alone = len(environments) == 1
-    proposed = [(asked.id, *term) for asked in environments for term in entry(asked.use).description.rewards]
+    proposed = [(asked.id, *term) for asked in environments
+                for term in (_described(asked) or Description).rewards]
     names = [name for _, name, _ in proposed]
     return tuple(RewardTerm(name=name if names.count(name) == 1 else f"{id}-{name}"[:48], value=value, weight=1.0,
                             environments=None if alone else (id,)) for id, name, value in proposed)
 
 
 def facts_of(use: str) -> dict[str, str]:
-    """Fact -> meaning, of an environment's episodes. Raises SpecError for an unknown environment."""
-    return {**entry(use).description.facts, **EPISODE_FACTS}
+    """Fact -> meaning, of a catalog environment's episodes. SpecError for any other, whose facts only it can tell."""
+    return _facts(entry(use).description)
 
 
-def _check_environments(spec: RunSpec) -> None:
+def _facts(description: Description) -> dict[str, str]:
+    return {**description.facts, **EPISODE_FACTS}
+
+
+def _described(asked: EnvironmentSpec) -> Description | None:
+    return CATALOG[asked.use].description if asked.use in CATALOG else described(asked)
+
+
+def _descriptions(spec: RunSpec, ask: bool) -> dict[str, Description | None]:
+    """By environment id; None where it isn't known yet."""
+    found: dict[str, Description | None] = {}
     for index, asked in enumerate(spec.environments):
         try:
             check_environment(asked)
+            found[asked.id] = _described(asked) if ask or asked.use in CATALOG else None
         except SpecError as error:
             said = str(error).removeprefix(f"{error.field}: ")
             raise SpecError(f"environments.{index}.{error.field}", said) from None
+        except EnvironmentError_ as error:
+            raise SpecError(f"environments.{index}.use", str(error)) from None
+    return found
 
 
-def _check_rewards(spec: RunSpec) -> None:
-    known = {asked.id: facts_of(asked.use) for asked in spec.environments}
+def _check_rewards(spec: RunSpec, found: dict[str, Description | None]) -> None:
+    known = {name: _facts(description) for name, description in found.items() if description}
     for index, term in enumerate(spec.rewards):
         place = f"rewards.{index}.value (reward term {term.name})"
         if term.name in RESERVED_TERMS:
             raise SpecError(f"rewards.{index}.name", f"{term.name} is the name of the sum of all terms; choose another")
-        for environment in term.environments or known:
+        for environment in (name for name in term.environments or found if name in known):
             try:
                 check_reward(term.value, known[environment])
             except RewardError as error:

@@ -98,13 +98,18 @@ def rows(environments: list[tuple[EnvironmentSpec, Description, Source]]) -> Dat
 
 
 def held_out_rows(environments: list[tuple[EnvironmentSpec, Description, Source]], count: int) -> Dataset:
-    """`count` rows of tasks that training does not draw: the seeds that follow each environment's own."""
+    """`count` rows of tasks that training does not draw, as evenly over the environments as it goes.
+
+    Raises SpecError where an environment has no such task.
+    """
     made = []
     for place, (asked, description, source) in enumerate(environments):
-        share = count // len(environments) + (place < count % len(environments))
-        after = asked.tasks.model_copy(update={"first_seed": asked.tasks.first_seed + (asked.tasks.count or 64),
-                                               "count": max(1, share)})
-        made += [_row(asked, description, task) for task in source.tasks(after, asked.options)[:share]]
+        share = max(1, count // len(environments) + (place < count % len(environments)))
+        tasks = source.held_out(asked.tasks, asked.options, share)[:share]
+        if not tasks:
+            raise SpecError("evaluate", f"{asked.id} has no task left that training doesn't draw; choose fewer tasks "
+                            "for training, or leave evaluate out")
+        made += [_row(asked, description, task) for task in tasks]
     return Dataset.from_list(made)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list
-
 from transformers import PrinterCallback
 
-from backend.environments.catalog import entry
-from backend.environments.serving import serve
-from backend.environments.sources import source
+from backend.environments import EPISODE_FACTS
+from backend.environments.sources import reach, source
+from backend.errors import RewardError
 from backend.records import Event, Policy, Result, RunSpec
 from backend.rewards import Terms
+from backend.rewards import check as check_term
 from backend.store import Run, RunWriter
 from backend.trainer import build
 from backend.trainer.recorder import RecordedTrainer, Reporter
@@ -31,6 +31,7 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
     with contextlib.ExitStack() as open_things:
         say("starting the environments")
         tables = seat_tables(spec, open_things, state)
+        check_terms(spec, tables)
         terms = Terms(spec.rewards)
         settings = build.arguments(spec, run.path / "checkpoints", state.num_processes,
                                    max(table.max_turns for table in tables.values()), [term.weight for term in spec.rewards])
@@ -61,20 +62,32 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
 
 
 def seat_tables(spec: RunSpec, open_things: contextlib.ExitStack, state: PartialState) -> dict[str, Table]:
-    """Starts a server for each environment on the main process and tells the others where it listens."""
+    """Starts what each environment needs on the main process and tells the others where it is."""
     sessions = int(spec.train.episodes_per_step * SPARE_SESSIONS) + 2
-    urls: list[str | None] = [None] * len(spec.environments)
+    places: list[str] = [""] * len(spec.environments)
     failed: Exception | None = None
     if state.is_main_process:
         try:
-            urls = [open_things.enter_context(serve(asked.use, sessions)).url for asked in spec.environments]
+            places = [open_things.enter_context(reach(asked, sessions)) for asked in spec.environments]
         except Exception as error:  # the other processes wait for the addresses, so they are told of a failure too
             failed = error
-    told = broadcast_object_list([urls, failed]) if state.num_processes > 1 else [urls, failed]
-    if told[1]:
-        raise told[1]
-    return {asked.id: Table(asked, entry(asked.use).description, source(asked, url))
-            for asked, url in zip(spec.environments, told[0], strict=True)}
+    if state.num_processes > 1:
+        places, failed = broadcast_object_list([places, failed])
+    if failed:
+        raise failed
+    sources = [source(asked, place) for asked, place in zip(spec.environments, places, strict=True)]
+    return {asked.id: Table(asked, there.describe(), there)
+            for asked, there in zip(spec.environments, sources, strict=True)}
+
+
+def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
+    """Raises RewardError for a term that speaks of a fact its environments don't have: some tell only once they run."""
+    for term in spec.rewards:
+        for name in term.environments or tables:
+            try:
+                check_term(term.value, tables[name].description.facts.keys() | EPISODE_FACTS.keys())
+            except RewardError as wrong:
+                raise RewardError(f"reward term {term.name}, in {name}: {wrong}") from None
 
 
 def agreed(stop: Callable[[], bool], state: PartialState) -> Callable[[], bool]:
