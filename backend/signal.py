@@ -141,7 +141,7 @@ def health(groups: Sequence[Group], outcomes: Sequence[Outcome], unscored: Seque
     if not steps:
         return Health((), ())
     span = min(WINDOW, max(1, len(steps) // 2))
-    lately, before = set(steps[-span:]), set(steps[-2 * span:-span])
+    lately, before = set(steps[-span:]), set(steps[-2 * span : -span])
     recent = [group for group in groups if group.step in lately]
     now = [outcome for outcome in outcomes if outcome.step in lately]
     then = [outcome for outcome in outcomes if outcome.step in before]
@@ -210,8 +210,14 @@ def _wins(now, then, span) -> list[Fact]:
     noise = 2 * sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     gain = share - past
     if abs(gain) <= noise:
-        return [Fact("won", percent(new["won"], n), change="steady",
-                     about=f"{about} The change, {gain * 100:+.1f} points, is within chance.".replace("-", "−"))]
+        return [
+            Fact(
+                "won",
+                percent(new["won"], n),
+                change="steady",
+                about=f"{about} The change, {gain * 100:+.1f} points, is within chance.".replace("-", "−"),
+            )
+        ]
     change = f"{gain * 100:+.0f} points in {count(span, 'step')}".replace("-", "−")
     return [Fact("won", percent(new["won"], n), "good" if gain > 0 else "warn", change, about)]
 
@@ -227,16 +233,31 @@ def _signal(groups) -> tuple[list[Fact], list[Note]]:
     fact = Fact("groups with signal", f"{live} of {all_}", level, about=CAUSES["signal"])
     notes = []
     if causes["all lost"] * 4 >= all_:
-        notes.append(Note("warn" if live else "bad",
-                          f"{causes['all lost']} of {all_} groups lost every episode: nothing to learn there.",
-                          "Add partial credit or easier tasks.", {"status": "lost"}))
+        notes.append(
+            Note(
+                "warn" if live else "bad",
+                f"{causes['all lost']} of {all_} groups lost every episode: nothing to learn there.",
+                "Add partial credit or easier tasks.",
+                {"status": "lost"},
+            )
+        )
     if causes["all won"] * 2 >= all_:
-        notes.append(Note("good", f"{causes['all won']} of {all_} groups won every episode: this is nearly solved.",
-                          "Give it harder tasks, or stop here.", {"status": "won"}))
+        notes.append(
+            Note(
+                "good",
+                f"{causes['all won']} of {all_} groups won every episode: this is nearly solved.",
+                "Give it harder tasks, or stop here.",
+                {"status": "won"},
+            )
+        )
     if causes["same total"] * 4 >= all_:
-        notes.append(Note("warn" if live else "bad",
-                          f"{causes['same total']} of {all_} groups gave every episode the same total.",
-                          "Add a reward term that tells better episodes from worse ones."))
+        notes.append(
+            Note(
+                "warn" if live else "bad",
+                f"{causes['same total']} of {all_} groups gave every episode the same total.",
+                "Add a reward term that tells better episodes from worse ones.",
+            )
+        )
     return [fact], notes
 
 
@@ -248,17 +269,35 @@ def _coverage(outcomes, unscored) -> tuple[list[Fact], list[Note]]:
     if not missing:
         return [Fact("scored", share, "good", about=f"All {count(all_, 'episode')} of the last steps.")], []
     level: Level = "bad" if missing * 10 >= all_ else "warn"
-    fact = Fact("scored", share, level, about=f"{count(missing, 'episode')} of {all_:,} could not be scored, and count "
-                                              "as nothing, not as 0.")
-    faults = {"env_error": "the environment failed", "env_lost": "the connection to the environment was lost",
-              "cancelled": "the episode was cancelled"}
-    notes = [Note(level, f"{count(cause.episodes, 'episode')} not scored: {faults.get(cause.status, cause.status)}"
-                         + (f" ({cause.reason})." if cause.reason else "."),
-                  "Nothing the policy did; look at the environment's server." if cause.status.startswith("env") else "",
-                  {"status": cause.status}) for cause in unscored[:3]]
+    fact = Fact(
+        "scored",
+        share,
+        level,
+        about=f"{count(missing, 'episode')} of {all_:,} could not be scored, and count as nothing, not as 0.",
+    )
+    faults = {
+        "env_error": "the environment failed",
+        "env_lost": "the connection to the environment was lost",
+        "cancelled": "the episode was cancelled",
+    }
+    notes = [
+        Note(
+            level,
+            f"{count(cause.episodes, 'episode')} not scored: {faults.get(cause.status, cause.status)}"
+            + (f" ({cause.reason})." if cause.reason else "."),
+            "Nothing the policy did; look at the environment's server." if cause.status.startswith("env") else "",
+            {"status": cause.status},
+        )
+        for cause in unscored[:3]
+    ]
     if not notes:
-        notes = [Note(level, f"{count(missing, 'episode')} of {all_:,} not scored: no reward term applied to them.",
-                      "Add a term for their environment.")]
+        notes = [
+            Note(
+                level,
+                f"{count(missing, 'episode')} of {all_:,} not scored: no reward term applied to them.",
+                "Add a term for their environment.",
+            )
+        ]
     return [fact], notes
 
 
@@ -269,15 +308,25 @@ def _purity(groups) -> tuple[list[Fact], list[Note]]:
     if mixed:
         names = ", ".join(sorted({group.environment for group in mixed}))
         first = mixed[0]
-        note = Note("bad", f"{len(mixed)} of {len(groups)} groups mixed several tasks, so their episodes can't be compared.",
-                    f"Check that {names} honours the seed given to reset.",
-                    {"step": str(first.step), "group": str(first.group)})
-        return [Fact("one task per group", f"{len(groups) - len(mixed)} of {len(groups)}", "bad",
-                     about="Whether a group really played one task.")], [note]
+        note = Note(
+            "bad",
+            f"{len(mixed)} of {len(groups)} groups mixed several tasks, so their episodes can't be compared.",
+            f"Check that {names} honours the seed given to reset.",
+            {"step": str(first.step), "group": str(first.group)},
+        )
+        return [
+            Fact(
+                "one task per group",
+                f"{len(groups) - len(mixed)} of {len(groups)}",
+                "bad",
+                about="Whether a group really played one task.",
+            )
+        ], [note]
     if all(group.one_task for group in groups):
         return [Fact("one task per group", "yes", "good", about="The fingerprints of each group's tasks agree.")], []
-    return [Fact("one task per group", "can't be told", "plain",
-                 about="The environment doesn't say which task it plays.")], []
+    return [
+        Fact("one task per group", "can't be told", "plain", about="The environment doesn't say which task it plays.")
+    ], []
 
 
 def _endings(outcomes) -> list[Note]:
@@ -286,12 +335,20 @@ def _endings(outcomes) -> list[Note]:
     if not scored:
         return []
     told = (
-        ("truncated", 0.1, "hit the token budget before they ended", "Raise the token budget, or ask for shorter answers."),
+        (
+            "truncated",
+            0.1,
+            "hit the token budget before they ended",
+            "Raise the token budget, or ask for shorter answers.",
+        ),
         ("out_of_turns", 0.25, "ran out of turns", "Allow more turns, or reward getting there sooner."),
         ("invalid", 0.1, "ended on something the environment could not take", "Look at what the model wrote."),
     )
-    return [Note("warn", f"{percent(tally[status], scored)} of the episodes {what}.", remedy, {"status": status})
-            for status, limit, what, remedy in told if tally[status] >= limit * scored]
+    return [
+        Note("warn", f"{percent(tally[status], scored)} of the episodes {what}.", remedy, {"status": status})
+        for status, limit, what, remedy in told
+        if tally[status] >= limit * scored
+    ]
 
 
 def _tally(outcomes) -> Counter:

@@ -87,9 +87,16 @@ def test_every_chart_has_its_own_name_and_a_colour_that_is_a_token():
 
 
 def test_shares_by_step_leave_nothing_out_and_count_only_the_scored_as_won_or_not():
-    points = charts.points_of([Outcome(1, "won", 3, 3.0, 3), Outcome(1, "lost", 3, 0.0, 3), Outcome(1, "env_lost", 2),
-                               Outcome(2, "env_lost", 8)], [Outcome(2, "won", 1, 1.0, 1), Outcome(2, "lost", 3, 0.0, 3)],
-                              [Group(1, 0, "catch", 8, 6, 0.0, 1.0, 3, 3, 1, 8)])
+    points = charts.points_of(
+        [
+            Outcome(1, "won", 3, 3.0, 3),
+            Outcome(1, "lost", 3, 0.0, 3),
+            Outcome(1, "env_lost", 2),
+            Outcome(2, "env_lost", 8),
+        ],
+        [Outcome(2, "won", 1, 1.0, 1), Outcome(2, "lost", 3, 0.0, 3)],
+        [Group(1, 0, "catch", 8, 6, 0.0, 1.0, 3, 3, 1, 8)],
+    )
     assert points["share:won"] == [Point(1, 0.5), Point(2, None)]
     assert points["share:eval won"] == [Point(2, 0.25)]
     assert points["status:env_lost"] == [Point(1, 0.25), Point(2, 1.0)]

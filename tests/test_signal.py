@@ -5,30 +5,43 @@ import pytest
 from backend.signal import WINDOW, Group, Outcome, Unscored, causes_by_step, health, statuses_by_step, win_share
 
 
-def group(step=1, group=0, episodes=8, scored=8, low=0.0, high=1.0, won=3, lost=5, tasks=1, known=8, environment="catch"):
+def group(
+    step=1, group=0, episodes=8, scored=8, low=0.0, high=1.0, won=3, lost=5, tasks=1, known=8, environment="catch"
+):
     return Group(step, group, environment, episodes, scored, low, high, won, lost, tasks, known)
 
 
 def outcomes(step, **statuses):
-    return [Outcome(step, status, n, total=None if status.startswith("env") else n * (1.0 if status == "won" else 0.25),
-                    scored=0 if status.startswith("env") else n) for status, n in statuses.items()]
+    return [
+        Outcome(
+            step,
+            status,
+            n,
+            total=None if status.startswith("env") else n * (1.0 if status == "won" else 0.25),
+            scored=0 if status.startswith("env") else n,
+        )
+        for status, n in statuses.items()
+    ]
 
 
 def facts(told):
     return {fact.label: fact for fact in told.facts}
 
 
-@pytest.mark.parametrize(("made", "cause"), [
-    (group(), "signal"),
-    (group(low=1.5, high=1.5, won=8, lost=0), "all won"),
-    (group(low=0.0, high=0.0, won=0, lost=8), "all lost"),
-    (group(low=0.3, high=0.3, won=4, lost=4), "same total"),
-    (group(low=0.1 + 0.2, high=0.3, won=0, lost=8), "all lost"),
-    (group(low=1.0, high=1.2, won=8, lost=0), "signal"),
-    (group(scored=1, low=1.0, high=1.0, won=1, lost=0), "unscored"),
-    (group(scored=0, low=None, high=None, won=0, lost=0), "unscored"),
-    (group(scored=5, low=0.0, high=0.0, won=0, lost=5), "all lost"),
-])
+@pytest.mark.parametrize(
+    ("made", "cause"),
+    [
+        (group(), "signal"),
+        (group(low=1.5, high=1.5, won=8, lost=0), "all won"),
+        (group(low=0.0, high=0.0, won=0, lost=8), "all lost"),
+        (group(low=0.3, high=0.3, won=4, lost=4), "same total"),
+        (group(low=0.1 + 0.2, high=0.3, won=0, lost=8), "all lost"),
+        (group(low=1.0, high=1.2, won=8, lost=0), "signal"),
+        (group(scored=1, low=1.0, high=1.0, won=1, lost=0), "unscored"),
+        (group(scored=0, low=None, high=None, won=0, lost=0), "unscored"),
+        (group(scored=5, low=0.0, high=0.0, won=0, lost=5), "all lost"),
+    ],
+)
 def test_a_group_teaches_only_where_its_totals_differ(made, cause):
     assert made.cause == cause
 
@@ -55,7 +68,9 @@ def test_an_environment_without_winning_has_no_win_share():
 
 
 def test_a_real_gain_is_said_in_points_and_a_wobble_is_steady():
-    better = [o for step in range(1, 21) for o in outcomes(step, won=10 if step < 11 else 40, lost=54 if step < 11 else 24)]
+    better = [
+        o for step in range(1, 21) for o in outcomes(step, won=10 if step < 11 else 40, lost=54 if step < 11 else 24)
+    ]
     assert facts(health([], better))["won"].change == "+47 points in 10 steps"
     wobble = [o for step in range(1, 21) for o in outcomes(step, won=30 + step % 2, lost=34 - step % 2)]
     assert facts(health([], wobble))["won"].change == "steady"
@@ -79,7 +94,9 @@ def test_a_step_without_any_score_says_so_and_shows_no_number():
 
 
 def test_lost_groups_are_named_with_a_remedy_and_a_way_to_see_them():
-    groups = [group(group=n) for n in range(46)] + [group(group=46 + n, low=0, high=0, won=0, lost=8) for n in range(18)]
+    groups = [group(group=n) for n in range(46)] + [
+        group(group=46 + n, low=0, high=0, won=0, lost=8) for n in range(18)
+    ]
     told = health(groups, outcomes(1, won=100, lost=412))
     assert facts(told)["groups with signal"].value == "46 of 64"
     [note] = told.notes
@@ -107,16 +124,21 @@ def test_only_the_last_steps_count():
 
 
 def test_the_environments_faults_are_not_the_policys_and_a_remedy_is_said_once():
-    told = health([group()], outcomes(1, won=3, lost=3, env_error=1, env_lost=1),
-                  [Unscored("env_error", "EnvironmentFailed: no capacity", 1), Unscored("env_lost", "SessionLost: closed", 1)])
+    told = health(
+        [group()],
+        outcomes(1, won=3, lost=3, env_error=1, env_lost=1),
+        [Unscored("env_error", "EnvironmentFailed: no capacity", 1), Unscored("env_lost", "SessionLost: closed", 1)],
+    )
     first, second = told.notes
     assert first.text == "1 episode not scored: the environment failed (EnvironmentFailed: no capacity)."
     assert first.remedy.startswith("Nothing the policy did") and second.remedy == ""
     assert first.look == {"status": "env_error"}
 
 
-@pytest.mark.parametrize(("status", "n", "said"), [("truncated", 8, "token budget"), ("out_of_turns", 20, "ran out of turns"),
-                                                   ("invalid", 8, "could not take")])
+@pytest.mark.parametrize(
+    ("status", "n", "said"),
+    [("truncated", 8, "token budget"), ("out_of_turns", 20, "ran out of turns"), ("invalid", 8, "could not take")],
+)
 def test_frequent_bad_endings_are_named(status, n, said):
     told = health([group()], outcomes(1, won=64 - n, **{status: n}))
     assert said in told.notes[0].text and told.notes[0].look == {"status": status}

@@ -12,9 +12,13 @@ from backend.store.printed import printed
 from ui import console, watch, watch_parts
 from ui.watch import Asked, Cursor, answer, step_of
 
-SPEC = RunSpec(name="first", model="starter:catch", environments=[{"id": "catch", "use": "catch"}],
-               rewards=[{"name": "caught", "value": "1.0 if won else 0.0"}, {"name": "near", "value": "nearness", "weight": 0.5}],
-               train={"steps": 50, "group_size": 4, "episodes_per_step": 8})
+SPEC = RunSpec(
+    name="first",
+    model="starter:catch",
+    environments=[{"id": "catch", "use": "catch"}],
+    rewards=[{"name": "caught", "value": "1.0 if won else 0.0"}, {"name": "near", "value": "nearness", "weight": 0.5}],
+    train={"steps": 50, "group_size": 4, "episodes_per_step": 8},
+)
 NASTY = "<img src=x onerror=alert(1)>"
 
 
@@ -23,10 +27,27 @@ def episode(step, group, sample, status="won", **changes):
     near = None if step == 3 else 0.5
     scores = {"caught": float(status == "won"), "near": near} if scored else {"caught": None, "near": None}
     total = sum(v for v in scores.values() if v is not None) if scored else None
-    return Episode(**{"id": f"{step}-{group}-{sample}", "step": step, "group": group, "sample": sample, "environment": "catch",
-                      "seed": group, "task": f"seed {group}", "fingerprint": f"f{group}", "status": status, "scores": scores,
-                      "total": total, "advantage": None if total is None else 0.1, "tokens": 54, "seconds": 0.5,
-                      "started": time.time(), "facts": {"won": status == "won"}, **changes})
+    return Episode(
+        **{
+            "id": f"{step}-{group}-{sample}",
+            "step": step,
+            "group": group,
+            "sample": sample,
+            "environment": "catch",
+            "seed": group,
+            "task": f"seed {group}",
+            "fingerprint": f"f{group}",
+            "status": status,
+            "scores": scores,
+            "total": total,
+            "advantage": None if total is None else 0.1,
+            "tokens": 54,
+            "seconds": 0.5,
+            "started": time.time(),
+            "facts": {"won": status == "won"},
+            **changes,
+        }
+    )
 
 
 def play(writer, *steps):
@@ -61,8 +82,16 @@ def then(told, **changes):
     """What the browser asks after it was told that."""
     cursors = {name: Cursor(bucket=p["bucket"], step=p["step"]) for name, p in told["points"].items()}
     parts = {name: mark for name, (mark, _) in told["parts"].items()} | {"charts": told["charts"]["mark"]}
-    return Asked(**{"run": told["run"], "version": told["version"], "parts": parts, "newest": told.get("newest", 0),
-                    "charts": cursors, **changes})
+    return Asked(
+        **{
+            "run": told["run"],
+            "version": told["version"],
+            "parts": parts,
+            "newest": told.get("newest", 0),
+            "charts": cursors,
+            **changes,
+        }
+    )
 
 
 def shown(told, part):
@@ -73,7 +102,12 @@ def test_a_page_opened_in_mid_run_gets_everything_at_once(store, run, writer):
     writer.phase("playing step 4")
     play(writer, 1, 2, 3)
     told = answer(store, first())
-    assert told["run"] == run.id and told["status"] == "running" and told["live"] and (told["step"], told["steps"]) == (3, 50)
+    assert (
+        told["run"] == run.id
+        and told["status"] == "running"
+        and told["live"]
+        and (told["step"], told["steps"]) == (3, 50)
+    )
     assert "first" in shown(told, "head") and "Stop after this step" in shown(told, "head")
     assert "playing step 4" in shown(told, "progress") and "of 50" in shown(told, "progress")
     assert "groups with signal" in shown(told, "health")
@@ -105,8 +139,13 @@ def test_a_new_step_sends_only_its_own_points_and_episodes(store, writer):
 def test_a_step_in_which_nothing_was_scored_is_a_gap_and_not_zero(store, writer):
     play(writer, 1)
     told = answer(store, first())
-    writer.record([episode(2, g, s, "env_error", fault=Fault(where="environment", kind="EnvironmentFailed", message="full"))
-                   for g in range(2) for s in range(4)])
+    writer.record(
+        [
+            episode(2, g, s, "env_error", fault=Fault(where="environment", kind="EnvironmentFailed", message="full"))
+            for g in range(2)
+            for s in range(4)
+        ]
+    )
     more = answer(store, then(told))
     lines = more["points"]["learning"]["lines"]
     assert lines["curve:total"]["y"][-1] is None and lines["curve:caught"]["y"][-1] is None
@@ -130,7 +169,10 @@ def test_a_metric_that_appears_later_brings_its_chart_with_all_its_points(store,
     play(writer, 2)
     more = answer(store, then(told, charts={**then(told).charts, "optimiser": Cursor(bucket=1, step=1)}))
     assert "gradient" in [chart["id"] for chart in more["charts"]["shown"]]
-    assert more["points"]["optimiser"]["whole"] and more["points"]["optimiser"]["lines"]["metric:entropy"]["x"] == [1, 2]
+    assert more["points"]["optimiser"]["whole"] and more["points"]["optimiser"]["lines"]["metric:entropy"]["x"] == [
+        1,
+        2,
+    ]
 
 
 def test_a_tab_opened_later_gets_its_curves_although_nothing_changed(store, writer):
@@ -155,8 +197,11 @@ def test_before_the_first_episode_the_page_says_what_is_happening_and_how_long_i
     assert "Waiting to start" in waiting
     writer = run.writer()
     with writer.hold_lock():
-        for phase, title in (("loading the model", "Loading the model"), ("warming up", "Warming up"),
-                             ("playing step 1", "The first episodes are being played")):
+        for phase, title in (
+            ("loading the model", "Loading the model"),
+            ("warming up", "Warming up"),
+            ("playing step 1", "The first episodes are being played"),
+        ):
             writer.phase(phase)
             assert title in shown(answer(store, first()), "waiting")
         writer.record([episode(1, 0, 0)])
@@ -210,8 +255,21 @@ def test_an_unknown_run_and_an_empty_folder_are_said_without_naming_the_disk(sto
 
 def test_what_a_model_or_an_environment_wrote_is_text(store, writer):
     writer.phase(f"playing {NASTY}")
-    writer.record([episode(1, 0, s, "env_lost" if s else "won", task=NASTY, stop=f'"{NASTY}', environment="catch",
-                           fault=Fault(where="environment", kind="SessionLost", message=NASTY) if s else None) for s in range(4)])
+    writer.record(
+        [
+            episode(
+                1,
+                0,
+                s,
+                "env_lost" if s else "won",
+                task=NASTY,
+                stop=f'"{NASTY}',
+                environment="catch",
+                fault=Fault(where="environment", kind="SessionLost", message=NASTY) if s else None,
+            )
+            for s in range(4)
+        ]
+    )
     told = answer(store, first())
     everything = json.dumps(told) + step_of(store.run("latest"), 1)
     assert "<img" not in everything and "&lt;img" in everything
@@ -222,7 +280,7 @@ def test_the_episodes_of_a_step_stand_in_groups_the_best_first(store, run, write
     writer.record([episode(2, 1, 0, "env_lost")])
     html = step_of(run, 2)
     assert html.index("Group 0") < html.index("Group 1")
-    second = html[html.index("Group 1"):]
+    second = html[html.index("Group 1") :]
     assert second.index("o-won") < second.index("o-lost") < second.index("o-env_lost")
     assert 'data-step="1"' in html and 'data-step="3"' in html and f"run={run.id}&amp;step=2" in html
     assert "No episodes were recorded at this step" in step_of(run, 17)
@@ -242,7 +300,7 @@ def log(run):
 
 def test_the_log_comes_in_pieces_that_fit_together(store, run):
     with log(run) as file:
-        file.write("one\ntwo\nthr".encode())
+        file.write(b"one\ntwo\nthr")
         text, place = printed(run.path)
         assert text == "one\ntwo\nthr" and place == 8
         file.write("ee\nzwölf".encode())
@@ -287,20 +345,24 @@ def test_the_log_is_sent_only_where_it_is_open_and_only_when_it_grew(store, run,
     assert more == {"version": told["version"], "log": {"lines": ["more", ""], "next": 11}}
 
 
-@pytest.mark.parametrize(("text", "html"), [
-    ("\x1b[31mred\x1b[0m plain", '<span class="o-ansi-red">red</span> plain'),
-    ("\x1b[1;33mbold yellow\x1b[m", '<span class="o-ansi-yellow">bold yellow</span>'),
-    ("\x1b[2K\x1b[1Agone\x1b]0;title\x07", "gone"),
-    ("abc\rX", "Xbc"),
-    ("<b>&\x00\x07", "&lt;b&gt;&amp;"),
-    ("a\r\nb", "a"),
-    ("\x1b[31m<script>", '<span class="o-ansi-red">&lt;script&gt;</span>'),
-])
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("\x1b[31mred\x1b[0m plain", '<span class="o-ansi-red">red</span> plain'),
+        ("\x1b[1;33mbold yellow\x1b[m", '<span class="o-ansi-yellow">bold yellow</span>'),
+        ("\x1b[2K\x1b[1Agone\x1b]0;title\x07", "gone"),
+        ("abc\rX", "Xbc"),
+        ("<b>&\x00\x07", "&lt;b&gt;&amp;"),
+        ("a\r\nb", "a"),
+        ("\x1b[31m<script>", '<span class="o-ansi-red">&lt;script&gt;</span>'),
+    ],
+)
 def test_the_log_is_shown_as_a_terminal_would(text, html):
     assert console.lines(text)[0] == html
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(-1, "0 s"), (59.9, "59 s"), (200, "3 min 20 s"), (4320, "1 h 12 min"),
-                                                (200_000, "2 d 7 h")])
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(-1, "0 s"), (59.9, "59 s"), (200, "3 min 20 s"), (4320, "1 h 12 min"), (200_000, "2 d 7 h")]
+)
 def test_times_are_said_in_two_units(seconds, words):
     assert watch_parts.duration(seconds) == words

@@ -1,8 +1,8 @@
 """Which curves a run has, what they are called, and the points a browser is sent.
 
 To add a chart: a `Chart` in CHARTS. A series' key says where its points come from: `curve:NAME` a reward term's curve
-("total" is one), `share:NAME` and `mean:NAME` what `points_of` works out from outcomes and groups, `metric:NAME` what the
-trainer logged. Charts whose series the run doesn't have are left out, and metrics that no chart names go under "Other".
+("total" is one), `metric:NAME` what the trainer logged, `share:`, `status:` and `cause:` what `points_of` works out from
+outcomes and groups, `mean:NAME` the mean episode. Charts whose series the run doesn't have are left out, and metrics that no chart names go under "Other".
 """
 
 import math
@@ -50,7 +50,6 @@ class Chart:
     """`shares`: parts of a whole, stacked up to 100 %."""
     share: bool = False
     """Values are fractions of 1, shown as percentages."""
-    log: bool = False
 
 
 BAND = "10–90 % of episodes"
@@ -61,68 +60,193 @@ def _metric(name: str, label: str, colour: str = "series-1") -> Series:
 
 
 CHARTS = (
-    Chart("won", "play", "Win share", "of the scored episodes",
-          (Series("share:won", "training", "won"), Series("share:eval won", "held-out tasks", "series-3", dots=True)),
-          "Won among the episodes that could be scored.", share=True),
-    Chart("endings", "play", "How episodes end", "of all episodes", (
-        Series("status:won", "won", "won"), Series("status:finished", "finished", "series-1"),
-        Series("status:lost", "lost", "lost"), Series("status:out_of_turns", "out of turns", "lost-2"),
-        Series("status:truncated", "cut by the token budget", "invalid-2"),
-        Series("status:invalid", "invalid", "invalid"), Series("status:env_error", "environment failed", "env"),
-        Series("status:env_lost", "connection lost", "env-2"), Series("status:cancelled", "cancelled", "unscored")),
-        "Faults of the environment say nothing about the policy.", "shares", share=True),
-    Chart("signal", "play", "Groups with signal", "of the groups", (
-        Series("cause:signal", "with signal", "accent"), Series("cause:all won", "all won", "won"),
-        Series("cause:all lost", "all lost", "lost"), Series("cause:same total", "same total", "lost-2"),
-        Series("cause:unscored", "not scored", "unscored")),
-        "A group teaches only where its totals differ.", "shares", share=True),
-    Chart("tokens", "lengths", "Tokens an episode", "tokens",
-          (_metric("completions/max_length", "longest", "lost"), _metric("completions/mean_length", "mean"),
-           _metric("completions/min_length", "shortest", "lost")), "The whole conversation after the prompt, tool results "
-          "included."),
+    Chart(
+        "won",
+        "play",
+        "Win share",
+        "of the scored episodes",
+        (Series("share:won", "training", "won"), Series("share:eval won", "held-out tasks", "series-3", dots=True)),
+        "Won among the episodes that could be scored.",
+        share=True,
+    ),
+    Chart(
+        "endings",
+        "play",
+        "How episodes end",
+        "of all episodes",
+        (
+            Series("status:won", "won", "won"),
+            Series("status:finished", "finished", "series-1"),
+            Series("status:lost", "lost", "lost"),
+            Series("status:out_of_turns", "out of turns", "lost-2"),
+            Series("status:truncated", "cut by the token budget", "invalid-2"),
+            Series("status:invalid", "invalid", "invalid"),
+            Series("status:env_error", "environment failed", "env"),
+            Series("status:env_lost", "connection lost", "env-2"),
+            Series("status:cancelled", "cancelled", "unscored"),
+        ),
+        "Faults of the environment say nothing about the policy.",
+        "shares",
+        share=True,
+    ),
+    Chart(
+        "signal",
+        "play",
+        "Groups with signal",
+        "of the groups",
+        (
+            Series("cause:signal", "with signal", "accent"),
+            Series("cause:all won", "all won", "won"),
+            Series("cause:all lost", "all lost", "lost"),
+            Series("cause:same total", "same total", "lost-2"),
+            Series("cause:unscored", "not scored", "unscored"),
+        ),
+        "A group teaches only where its totals differ.",
+        "shares",
+        share=True,
+    ),
+    Chart(
+        "tokens",
+        "lengths",
+        "Tokens an episode",
+        "tokens",
+        (
+            _metric("completions/max_length", "longest", "lost"),
+            _metric("completions/mean_length", "mean"),
+            _metric("completions/min_length", "shortest", "lost"),
+        ),
+        "The whole conversation after the prompt, tool results included.",
+    ),
     Chart("turns", "lengths", "Turns an episode", "tool calls", (Series("mean:turns", "mean", "series-1"),)),
-    Chart("cut", "lengths", "Cut by the token budget", "of the episodes",
-          (_metric("completions/clipped_ratio", "cut", "invalid"),), "Games that stop early are usually this.", share=True),
+    Chart(
+        "cut",
+        "lengths",
+        "Cut by the token budget",
+        "of the episodes",
+        (_metric("completions/clipped_ratio", "cut", "invalid"),),
+        "Games that stop early are usually this.",
+        share=True,
+    ),
     Chart("calls", "lengths", "Tool calls", "an episode", (_metric("tools/call_frequency", "calls"),)),
-    Chart("failures", "lengths", "Failed tool calls", "of the calls", (_metric("tools/failure_frequency", "failed",
-          "error"),), "Calls whose JSON can't be parsed are not among them.", share=True),
+    Chart(
+        "failures",
+        "lengths",
+        "Failed tool calls",
+        "of the calls",
+        (_metric("tools/failure_frequency", "failed", "error"),),
+        "Calls whose JSON can't be parsed are not among them.",
+        share=True,
+    ),
     Chart("kl", "optimiser", "KL to the starting model", "nats a token", (_metric("kl", "KL"),)),
-    Chart("entropy", "optimiser", "Entropy", "nats a token", (_metric("entropy", "entropy", "series-2"),),
-          "How undecided the policy is; near 0 it stops exploring."),
+    Chart(
+        "entropy",
+        "optimiser",
+        "Entropy",
+        "nats a token",
+        (_metric("entropy", "entropy", "series-2"),),
+        "How undecided the policy is; near 0 it stops exploring.",
+    ),
     Chart("gradient", "optimiser", "Gradient norm", "", (_metric("grad_norm", "norm", "series-3"),)),
-    Chart("clip", "optimiser", "Clipped tokens", "of the tokens",
-          (_metric("clip_ratio/region_mean", "either side", "series-1"), _metric("clip_ratio/low_mean", "low side", "series-4"),
-           _metric("clip_ratio/high_mean", "high side", "series-5")), "Always 0 with one iteration a batch.", share=True),
-    Chart("spread", "optimiser", "Spread of rewards", "standard deviation", (_metric("reward_std", "in a batch", "series-2"),)),
+    Chart(
+        "clip",
+        "optimiser",
+        "Clipped tokens",
+        "of the tokens",
+        (
+            _metric("clip_ratio/region_mean", "either side", "series-1"),
+            _metric("clip_ratio/low_mean", "low side", "series-4"),
+            _metric("clip_ratio/high_mean", "high side", "series-5"),
+        ),
+        "Always 0 with one iteration a batch.",
+        share=True,
+    ),
+    Chart(
+        "spread",
+        "optimiser",
+        "Spread of rewards",
+        "standard deviation",
+        (_metric("reward_std", "in a batch", "series-2"),),
+    ),
     Chart("rate", "optimiser", "Learning rate", "", (_metric("learning_rate", "learning rate", "series-4"),)),
-    Chart("loss", "optimiser", "Loss", "", (_metric("loss", "loss", "lost"),), "Says little in GRPO: 0 is normal with no KL "
-          "and one iteration."),
-    Chart("mismatch", "optimiser", "Engine mismatch", "log-probability",
-          (_metric("sampling/sampling_logp_difference/max", "largest", "invalid"),
-           _metric("sampling/sampling_logp_difference/mean", "mean", "series-1")),
-          "How far the generating engine is from the trainer."),
-    Chart("step", "time", "Step time", "seconds", (
-        _metric("step_time", "whole", "lost"), _metric("seconds/model", "model", "series-1"),
-        _metric("seconds/environment", "environment", "series-3")), "The rest is scoring and the optimiser."),
+    Chart(
+        "loss",
+        "optimiser",
+        "Loss",
+        "",
+        (_metric("loss", "loss", "lost"),),
+        "Says little in GRPO: 0 is normal with no KL and one iteration.",
+    ),
+    Chart(
+        "mismatch",
+        "optimiser",
+        "Engine mismatch",
+        "log-probability",
+        (
+            _metric("sampling/sampling_logp_difference/max", "largest", "invalid"),
+            _metric("sampling/sampling_logp_difference/mean", "mean", "series-1"),
+        ),
+        "How far the generating engine is from the trainer.",
+    ),
+    Chart(
+        "step",
+        "time",
+        "Step time",
+        "seconds",
+        (
+            _metric("step_time", "whole", "lost"),
+            _metric("seconds/model", "model", "series-1"),
+            _metric("seconds/environment", "environment", "series-3"),
+        ),
+        "The rest is scoring and the optimiser.",
+    ),
     Chart("seconds", "time", "Episode time", "seconds", (Series("mean:seconds", "mean", "series-2"),)),
     Chart("seen", "time", "Tokens so far", "tokens", (_metric("num_tokens", "tokens", "series-4"),)),
 )
 
-SAID_ELSEWHERE = {"reward", "frac_reward_zero_std", "epoch", "policy_loss", "total_flos", "train_loss", "train_runtime",
-                  "train_samples_per_second", "train_steps_per_second", "completions/mean_terminated_length",
-                  "completions/min_terminated_length", "completions/max_terminated_length", "clip_ratio/low_min",
-                  "clip_ratio/high_max"}
+SAID_ELSEWHERE = {
+    "reward",
+    "frac_reward_zero_std",
+    "epoch",
+    "policy_loss",
+    "total_flos",
+    "train_loss",
+    "train_runtime",
+    "train_samples_per_second",
+    "train_steps_per_second",
+    "completions/mean_terminated_length",
+    "completions/min_terminated_length",
+    "completions/max_terminated_length",
+    "clip_ratio/low_min",
+    "clip_ratio/high_max",
+}
 
 
 def charts(terms: Sequence[str], have: Iterable[str]) -> list[Chart]:
     """Those with something to draw. `terms` are reward terms in the order of the spec, `have` the keys with points."""
     have = set(have)
     lines = [Series(f"curve:{name}", name, f"series-{1 + k % 7}") for k, name in enumerate(terms)]
-    shown = [Chart("rewards", "learning", "Reward", "an episode", (Series("curve:total", "total", "accent", BAND), *lines),
-                   "Mean of each step's scored episodes, with the 10–90 % band of the total. Terms are raw, before their "
-                   "weight; gaps are steps where nothing was scored.")]
-    shown += [Chart(f"term {line.label}", "terms", line.label, "raw value", (replace(line, band=BAND),),
-                    f"Mean and {BAND}, before the weight; a gap where the term applied to no episode.") for line in lines]
+    shown = [
+        Chart(
+            "rewards",
+            "learning",
+            "Reward",
+            "an episode",
+            (Series("curve:total", "total", "accent", BAND), *lines),
+            "Mean of each step's scored episodes, with the 10–90 % band of the total. Terms are raw, before their "
+            "weight; gaps are steps where nothing was scored.",
+        )
+    ]
+    shown += [
+        Chart(
+            f"term {line.label}",
+            "terms",
+            line.label,
+            "raw value",
+            (replace(line, band=BAND),),
+            f"Mean and {BAND}, before the weight; a gap where the term applied to no episode.",
+        )
+        for line in lines
+    ]
     for chart in CHARTS:
         if kept := tuple(series for series in chart.series if series.key in have):
             shown.append(replace(chart, series=kept))
@@ -158,7 +282,12 @@ def points_of(outcomes: Sequence[Outcome], evaluated: Sequence[Outcome], groups:
 
 
 def _shares(counted, prefix: str):
-    known = [series.key.partition(":")[2] for chart in CHARTS for series in chart.series if series.key.startswith(f"{prefix}:")]
+    known = [
+        series.key.partition(":")[2]
+        for chart in CHARTS
+        for series in chart.series
+        if series.key.startswith(f"{prefix}:")
+    ]
     whole = sum(counted.values())
     return [(f"{prefix}:{name}", counted[name] / whole) for name in known]
 

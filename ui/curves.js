@@ -191,7 +191,7 @@
     }
 
     layout() {
-      const { share, kind, log } = this.shown;
+      const { share, kind } = this.shown;
       const text = token("muted"), grid = clear(token("line-2"), 0.45);
       const steps = this.present().flatMap(({ key }) => { const x = this.lines.get(key).x; return [x[0], x[x.length - 1]]; });
       const last = Math.max(...steps), first = Math.min(...steps);
@@ -208,7 +208,7 @@
         xaxis: { ...axis, showgrid: false, ticks: "", tickformat: "~d", nticks: 8, unifiedhovertitle: { text: "step %{x}" },
           showspikes: true, spikemode: "across", spikethickness: -1, spikedash: "dot", spikecolor: text, spikesnap: "cursor",
           ...(few ? { dtick: 1 } : {}), range: [first - aside, Math.max(last, first + 3) + aside] },
-        yaxis: { ...axis, showline: false, zeroline: !share, nticks: 5, type: log ? "log" : "linear",
+        yaxis: { ...axis, showline: false, zeroline: !share, nticks: 5,
           tickformat: share ? ".0~%" : ".3~g",
           ...this.heights() },
       };

@@ -1,9 +1,9 @@
 """Watch: is it learning, and if not, why?
 
-The page is drawn once and then asks `look` every two seconds. A question says what the browser has (the store's version,
-a mark of each part, the last point of each group of curves, the last episode, the place in the log), and the answer holds
-only what is newer; while nothing changed it is a few bytes. The server keeps nothing between two questions, so a page
-survives a reload and a restart of the server.
+The page is drawn once and then asks `look` every two seconds. A question says what the browser has (the store's
+version, a mark of each part, the last point of each section's curves, the last episode, the place in the log), and the
+answer holds only what is newer; while nothing changed it is a few bytes. The server keeps nothing between two
+questions, so a page survives a reload and a restart of the server.
 """
 
 import hashlib
@@ -98,8 +98,13 @@ def build(store, launcher) -> None:
             return {"problem": str(problem)}
         return {}
 
-    shell.html("", html_template=(HERE / "watch.html").read_text("utf-8"), elem_id="o-watch", js_on_load=START,
-               server_functions=[look, step, spec, stop, end])
+    shell.html(
+        "",
+        html_template=(HERE / "watch.html").read_text("utf-8"),
+        elem_id="o-watch",
+        js_on_load=START,
+        server_functions=[look, step, spec, stop, end],
+    )
 
 
 def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
@@ -123,8 +128,15 @@ def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
     }
     marks = {name: hashlib.sha1(html.encode("utf-8", "replace")).hexdigest()[:8] for name, html in drawn.items()}
     told["parts"] = {name: [marks[name], html] for name, html in drawn.items() if asked.parts.get(name) != marks[name]}
-    told |= {"run": run.id, "name": spec.name, "status": status, "step": progress.step, "steps": progress.steps,
-             "live": status not in ENDED, "episodes": episodes}
+    told |= {
+        "run": run.id,
+        "name": spec.name,
+        "status": status,
+        "step": progress.step,
+        "steps": progress.steps,
+        "live": status not in ENDED,
+        "episodes": episodes,
+    }
     told |= _episodes(run, spec, asked.newest)
     told |= _charts(run, spec, progress.step, asked)
     return {key: value for key, value in told.items() if value not in ({}, [])}
@@ -144,9 +156,11 @@ def _alert(run, status: str, progress) -> str:
 
 def _health(run: Path, step: int) -> signal.Health:
     window = signal.WINDOW
-    return signal.health([signal.Group(**row) for row in groups(run, step - 2 * window)],
-                         [signal.Outcome(**row) for row in outcomes(run, step - 2 * window)],
-                         [signal.Unscored(**row) for row in unscored(run, step - window)])
+    return signal.health(
+        [signal.Group(**row) for row in groups(run, step - 2 * window)],
+        [signal.Outcome(**row) for row in outcomes(run, step - 2 * window)],
+        [signal.Unscored(**row) for row in unscored(run, step - window)],
+    )
 
 
 def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
@@ -193,9 +207,14 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
         wanted = [series.key for chart in shown if chart.section == section for series in chart.series]
         lines = _lines(run, wanted, start - 1)
         points[section] = {
-            "bucket": bucket, "from": start, "whole": cursor is None,
-            "step": max([line[-1].step for line in lines.values() if line], default=-1 if cursor is None else cursor.step),
-            "lines": {key: charts.columns(line) for key, line in _thinned(lines, bucket).items() if line}}
+            "bucket": bucket,
+            "from": start,
+            "whole": cursor is None,
+            "step": max(
+                [line[-1].step for line in lines.values() if line], default=-1 if cursor is None else cursor.step
+            ),
+            "lines": {key: charts.columns(line) for key, line in _thinned(lines, bucket).items() if line},
+        }
     return told | {"points": points}
 
 
@@ -212,11 +231,15 @@ def _lines(run, keys: list[str], after: int) -> dict[str, list[charts.Point]]:
     sources = {key.partition(":")[0] for key in keys}
     if "curve" in sources:
         for point in run.term_curves(after):
-            lines.setdefault(f"curve:{point.name}", []).append(charts.Point(point.step, point.mean, point.low, point.high))
+            lines.setdefault(f"curve:{point.name}", []).append(
+                charts.Point(point.step, point.mean, point.low, point.high)
+            )
     if sources & {"share", "status", "cause"}:
-        lines |= charts.points_of([signal.Outcome(**row) for row in outcomes(run.path, after)],
-                                  [signal.Outcome(**row) for row in outcomes(run.path, after, "eval")],
-                                  [signal.Group(**row) for row in groups(run.path, after)])
+        lines |= charts.points_of(
+            [signal.Outcome(**row) for row in outcomes(run.path, after)],
+            [signal.Outcome(**row) for row in outcomes(run.path, after, "eval")],
+            [signal.Group(**row) for row in groups(run.path, after)],
+        )
     if "mean" in sources:
         for row in means(run.path, after):
             for name in ("turns", "seconds"):

@@ -1,4 +1,4 @@
-"""What Watch shows, as HTML: who is running, what is wrong, how healthy it is, the newest episodes, a step's episodes."""
+"""What Watch shows, as HTML: which run, what is wrong, how healthy it is, the newest episodes, a step's episodes."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,11 @@ def address(page: str, **query) -> str:
 
 
 def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: bool) -> str:
-    replay = f'<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a>' if has_episodes else ""
+    replay = (
+        f'<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a>'
+        if has_episodes
+        else ""
+    )
     act = _act(run, status) if may_stop or status in ENDED else ""
     environments = " + ".join(environment.id for environment in spec.environments)
     group = f"{counted(spec.train.episodes_per_step, 'episode')} a step in groups of {spec.train.group_size}"
@@ -35,7 +39,8 @@ def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: boo
 <div class="o-top">
   <div class="o-watch-name">
     <div class="o-row"><h1 class="o-title">{text(spec.name)}</h1>{_chip(status)}</div>
-    <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} · <span class="o-mono">{text(run)}</span></p>
+    <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} ·
+      <span class="o-mono">{text(run)}</span></p>
   </div>
   <div class="o-row">{act}{replay}</div>
 </div>"""
@@ -54,8 +59,10 @@ def _act(run: str, status: str) -> str:
 
 
 def _asking(call: str, words: str, sure: str, yes: str, no: str) -> str:
-    return (f'<button class="o-button" type="button" data-do="ask" data-call="{call}" data-sure="{sure}" data-yes="{yes}" '
-            f'data-no="{no}">{words}</button>')
+    return (
+        f'<button class="o-button" type="button" data-do="ask" data-call="{call}" data-sure="{sure}" data-yes="{yes}" '
+        f'data-no="{no}">{words}</button>'
+    )
 
 
 def progress(status: str, told) -> str:
@@ -64,7 +71,8 @@ def progress(status: str, told) -> str:
     return f"""
 <div class="o-watch-progress">
   <div class="o-row"><b class="o-num">step {told.step:,}</b><span class="o-muted o-num">of {told.steps:,}</span>
-    <span class="o-watch-doing">{_doing(status, told)}</span><span class="o-watch-clocks o-muted o-num">{_clocks(status, told)}</span>
+    <span class="o-watch-doing">{_doing(status, told)}</span>
+    <span class="o-watch-clocks o-muted o-num">{_clocks(status, told)}</span>
   </div>
   <div class="o-bar" role="progressbar" aria-valuemin="0" aria-valuemax="{told.steps}" aria-valuenow="{told.step}"
     aria-label="Steps done"><i class="o-{escape(status)}" style="width:{100 * share:.2f}%"></i></div>
@@ -90,10 +98,12 @@ def _clocks(status: str, progress) -> str:
     said = []
     if progress.elapsed is not None:
         tick = f' data-clock="up" data-seconds="{progress.elapsed:.0f}"' if live else ""
-        said.append(f'<span><span{tick}>{duration(progress.elapsed)}</span>{" so far" if live else ""}</span>')
+        said.append(f"<span><span{tick}>{duration(progress.elapsed)}</span>{' so far' if live else ''}</span>")
     if live and progress.left is not None:
-        said.append(f'<span>about <span data-clock="down" data-seconds="{progress.left:.0f}">{duration(progress.left)}</span>'
-                    ' left</span>')
+        said.append(
+            f'<span>about <span data-clock="down" data-seconds="{progress.left:.0f}">{duration(progress.left)}</span>'
+            " left</span>"
+        )
     return " · ".join(said)
 
 
@@ -117,24 +127,37 @@ def alert(status: str, progress, result: Result | None, last_lines: Sequence[str
     at = f" after step {progress.step:,}" if progress.step else " before its first step"
     if status == "failed":
         cause = (result.reason if result else "") or progress.reason or "The trainer ended with an error."
-        return _wrong(f"This run failed{at}", cause, remedy(cause, result, "Launch it again once that is cured."), last_lines)
+        return _wrong(
+            f"This run failed{at}", cause, remedy(cause, result, "Launch it again once that is cured."), last_lines
+        )
     if status == "lost":
         cause = progress.reason or "The trainer is gone without a word; every episode it recorded is here."
-        return _wrong(f"This run was lost{at}", cause, remedy(cause, result, "It was killed, or the machine went down. Launch "
-                                                              "it again from its spec."), last_lines)
+        return _wrong(
+            f"This run was lost{at}",
+            cause,
+            remedy(cause, result, "It was killed, or the machine went down. Launch it again from its spec."),
+            last_lines,
+        )
     if status == "stalled":
-        return shell.problem(progress.reason or "The trainer is alive but has written nothing for a while.",
-                             "Look at the log below. If it doesn't move, stop the run.", "warning")
+        return shell.problem(
+            progress.reason or "The trainer is alive but has written nothing for a while.",
+            "Look at the log below. If it doesn't move, stop the run.",
+            "warning",
+        )
     return ""
 
 
 def _wrong(title: str, cause: str, what_to_do: str, last_lines: Sequence[str]) -> str:
     printed = ""
     if any(last_lines):
-        printed = f'<pre class="o-console" tabindex="0" aria-label="Last lines of the log">{chr(10).join(last_lines)}</pre>'
+        printed = (
+            f'<pre class="o-console" tabindex="0" aria-label="Last lines of the log">{chr(10).join(last_lines)}</pre>'
+        )
     more = f'<p class="o-muted">{text(what_to_do)}</p>' if what_to_do else ""
-    return (f'<div class="o-problem o-error o-wrong" role="alert"><i aria-hidden="true">!</i><div><b>{escape(title)}</b>'
-            f'<p>{text(cause)}</p>{more}</div>{printed}</div>')
+    return (
+        f'<div class="o-problem o-error o-wrong" role="alert"><i aria-hidden="true">!</i><div><b>{escape(title)}</b>'
+        f"<p>{text(cause)}</p>{more}</div>{printed}</div>"
+    )
 
 
 def remedy(cause: str, result: Result | None, otherwise: str) -> str:
@@ -146,8 +169,11 @@ def remedy(cause: str, result: Result | None, otherwise: str) -> str:
 
 def unknown(asked: str) -> str:
     if asked:
-        return shell.empty("There is no such run", f"None is called {asked:.80}. It may have been moved or deleted, or the name "
-                           "fits several.", ("All runs", "/"))
+        return shell.empty(
+            "There is no such run",
+            f"None is called {asked:.80}. It may have been moved or deleted, or the name fits several.",
+            ("All runs", "/"),
+        )
     return shell.empty("There is no run yet", "Launch one, and it can be watched here.", ("Launch a run", "/launch"))
 
 
@@ -160,12 +186,18 @@ def health(run: str, told: Health) -> str:
     facts = "".join(
         f'<div class="o-fact o-{fact.level}" title="{escape(fact.about)}"><dt class="o-label">{escape(fact.label)}</dt>'
         f'<dd><b class="{"o-stat" if n == 0 else "o-fact-value"} o-num">{escape(fact.value)}</b>'
-        f'<span class="o-small o-muted o-num">{escape(fact.change)}</span></dd></div>' for n, fact in enumerate(told.facts))
+        f'<span class="o-small o-muted o-num">{escape(fact.change)}</span></dd></div>'
+        for n, fact in enumerate(told.facts)
+    )
     notes = "".join(
         f'<li class="o-{note.level}"><i aria-hidden="true">{_sign(note.level)}</i><span>{text(note.text)} '
-        f'<span class="o-muted">{text(note.remedy)}</span></span>{_see(run, note.look)}</li>' for note in told.notes)
-    return (f'<section class="o-card o-health" aria-label="Health"><dl>{facts}</dl>'
-            f'{f"<ul>{notes}</ul>" if notes else ""}</section>')
+        f'<span class="o-muted">{text(note.remedy)}</span></span>{_see(run, note.look)}</li>'
+        for note in told.notes
+    )
+    return (
+        f'<section class="o-card o-health" aria-label="Health"><dl>{facts}</dl>'
+        f"{f'<ul>{notes}</ul>' if notes else ''}</section>"
+    )
 
 
 def _sign(level: str) -> str:
@@ -185,54 +217,79 @@ def card(run: str, episode: Episode, named: str = "transcript") -> str:
     place = f"step {episode.step:,}" if episode.phase == "train" else "held-out"
     worth = "–" if episode.total is None else number(episode.total)
     words = {"env_error": "env failed", "env_lost": "env lost"}.get(episode.status, episode.status.replace("_", " "))
-    title = f"Episode {episode.id}: total {'not scored' if episode.total is None else f'{episode.total:.3g}'}. {episode.stop}"
-    return (f'<a class="o-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}" '
-            f'title="{attribute(title)}"><span class="o-episode-board" aria-hidden="true">{shown}</span>'
-            f'<span class="o-chip o-{episode.status}"><i aria-hidden="true">{LETTERS.get(episode.status, "?")}</i>{words}</span>'
-            f'<span class="o-episode-line"><b class="o-num">{worth}</b>'
-            f'<span class="o-small o-muted o-num">{place}</span></span></a>')
+    total = "not scored" if episode.total is None else f"total {episode.total:.3g}"
+    title = f"Episode {episode.id}: {total}. {episode.stop}"
+    return (
+        f'<a class="o-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}" '
+        f'title="{attribute(title)}"><span class="o-episode-board" aria-hidden="true">{shown}</span>'
+        f'<span class="o-chip o-{episode.status}"><i aria-hidden="true">{LETTERS.get(episode.status, "?")}</i>'
+        f"{words}</span>"
+        f'<span class="o-episode-line"><b class="o-num">{worth}</b>'
+        f'<span class="o-small o-muted o-num">{place}</span></span></a>'
+    )
 
 
 def waiting(status: str, spec: RunSpec, phase: str) -> str:
     """Instead of curves and episodes, while there are none."""
     tiny = spec.model.startswith("starter:")
     if status == "queued":
-        return shell.empty("Waiting to start", "The worker takes it up in a second or two, unless other runs hold the machine.")
+        return shell.empty(
+            "Waiting to start", "The worker takes it up in a second or two, unless other runs hold the machine."
+        )
     if status in ENDED:
-        return shell.empty("No episodes", "This run ended before its first episode was recorded.",
-                           None)
+        return shell.empty("No episodes", "This run ended before its first episode was recorded.", None)
     if "model" in phase:
-        return shell.empty("Loading the model", "About 20 seconds for a starter policy." if tiny else
-                           "Some minutes the first time, while the weights are fetched; then it depends on the model's size.")
+        return shell.empty(
+            "Loading the model",
+            "About 20 seconds for a starter policy."
+            if tiny
+            else "Some minutes the first time, while the weights are fetched; then it depends on the model's size.",
+        )
     if "warm" in phase:
-        return shell.empty("Warming up", "The policy imitates scripted games before it plays its own; the log shows how far it is.")
-    return shell.empty("The first episodes are being played" if "play" in phase or "open" in phase else "Getting ready",
-                       f"They appear here together, when all {spec.train.episodes_per_step} of the step have ended"
-                       + (": usually within a minute." if tiny else "."))
+        return shell.empty(
+            "Warming up", "The policy imitates scripted games before it plays its own; the log shows how far it is."
+        )
+    return shell.empty(
+        "The first episodes are being played" if "play" in phase or "open" in phase else "Getting ready",
+        f"They appear here together, when all {spec.train.episodes_per_step} of the step have ended"
+        + (": usually within a minute." if tiny else "."),
+    )
 
 
-def step_panel(run: str, step: int, groups: Sequence[Group], rows: Sequence, nearest: tuple[int | None, int | None]) -> str:
+def step_panel(
+    run: str, step: int, groups: Sequence[Group], rows: Sequence, nearest: tuple[int | None, int | None]
+) -> str:
     """The episodes of one step, a row a group, the best first. `rows` are EpisodeRows."""
     by_group: dict[int, list] = {}
     for row in rows:
         by_group.setdefault(row.group, []).append(row)
     told = {group.group: group for group in groups}
     if not by_group:
-        return (f'<div class="o-card o-step">{_step_bar(run, step, 0, nearest)}'
-                '<p class="o-muted">No episodes were recorded at this step.</p></div>')
+        return (
+            f'<div class="o-card o-step">{_step_bar(run, step, 0, nearest)}'
+            '<p class="o-muted">No episodes were recorded at this step.</p></div>'
+        )
     body = "".join(_group(run, number_, by_group[number_], told.get(number_)) for number_ in sorted(by_group))
-    return f'<div class="o-card o-step">{_step_bar(run, step, len(rows), nearest)}<div class="o-groups">{body}</div></div>'
+    return (
+        f'<div class="o-card o-step">{_step_bar(run, step, len(rows), nearest)}<div class="o-groups">{body}</div></div>'
+    )
 
 
 def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int | None]) -> str:
     before, after = (
-        f'<button class="o-icon" type="button" data-step="{other}" aria-label="Step {other}" title="Step {other}">{sign}</button>'
-        if other is not None else f'<button class="o-icon" type="button" disabled aria-hidden="true">{sign}</button>'
-        for other, sign in zip(nearest, "‹›", strict=True))
-    link = f'<a class="o-link" href="{address("episode", run=run, step=step)}">open them in Replay</a>' if episodes else ""
-    return (f'<div class="o-step-bar"><div class="o-row"><h2 class="o-h2 o-num">Step {step:,}</h2>{before}{after}'
-            f'<span class="o-muted">{counted(episodes, "episode")}</span></div><div class="o-row">{link}'
-            '<button class="o-icon" type="button" data-do="close-step" aria-label="Close" title="Close">×</button></div></div>')
+        f'<button class="o-icon" type="button" data-step="{other}" aria-label="Step {other}">{sign}</button>'
+        if other is not None
+        else f'<button class="o-icon" type="button" disabled aria-hidden="true">{sign}</button>'
+        for other, sign in zip(nearest, "‹›", strict=True)
+    )
+    link = (
+        f'<a class="o-link" href="{address("episode", run=run, step=step)}">open them in Replay</a>' if episodes else ""
+    )
+    return (
+        f'<div class="o-step-bar"><div class="o-row"><h2 class="o-h2 o-num">Step {step:,}</h2>{before}{after}'
+        f'<span class="o-muted">{counted(episodes, "episode")}</span></div><div class="o-row">{link}'
+        '<button class="o-icon" type="button" data-do="close-step" aria-label="Close">×</button></div></div>'
+    )
 
 
 def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
@@ -240,12 +297,20 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
     pills = "".join(
         f'<a class="o-pill o-{row.status}" href="{address("episode", run=run, id=row.id)}" '
         f'title="{_pill_title(row)}"><i aria-hidden="true">{LETTERS.get(row.status, "?")}</i>'
-        f'<span class="o-num">{"–" if row.total is None else number(row.total)}</span></a>' for row in ordered)
+        f'<span class="o-num">{"–" if row.total is None else number(row.total)}</span></a>'
+        for row in ordered
+    )
     said = f'<span class="o-small o-muted" title="{escape(CAUSES[told.cause])}">{_verdict(told)}</span>' if told else ""
     task = rows[0].task
-    task = "" if task is None else f'<span class="o-small o-muted">{text(task if isinstance(task, str) else as_json(task))}</span>'
-    return (f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {number_}</b>{task}{said}</div>'
-            f'<div class="o-pills">{pills}</div></div>')
+    task = (
+        ""
+        if task is None
+        else f'<span class="o-small o-muted">{text(task if isinstance(task, str) else as_json(task))}</span>'
+    )
+    return (
+        f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {number_}</b>{task}{said}</div>'
+        f'<div class="o-pills">{pills}</div></div>'
+    )
 
 
 def _pill_title(row) -> str:
@@ -256,17 +321,24 @@ def _pill_title(row) -> str:
 def _verdict(group: Group) -> str:
     if group.cause == "signal":
         return f"totals {number(group.low)} to {number(group.high)}"
-    return {"all won": "all won: no gradient", "all lost": "all lost: no gradient", "same total": "all the same: no gradient",
-            "unscored": "not scored"}[group.cause]
+    return {
+        "all won": "all won: no gradient",
+        "all lost": "all lost: no gradient",
+        "same total": "all the same: no gradient",
+        "unscored": "not scored",
+    }[group.cause]
 
 
 # ---------------------------------------------------------------------------------------------------------------- spec
 
 
 def spec_panel(run: str, yaml: str) -> str:
-    return (f'<div class="o-spec"><div class="o-row"><button class="o-button o-small" type="button" data-do="copy">Copy</button>'
-            f'<a class="o-button o-small" href="{address("launch", **{"from": run})}">Launch again with changes</a></div>'
-            f'<pre class="o-yaml" tabindex="0">{coloured_yaml(yaml)}</pre></div>')
+    return (
+        '<div class="o-spec"><div class="o-row">'
+        '<button class="o-button o-small" type="button" data-do="copy">Copy</button>'
+        f'<a class="o-button o-small" href="{address("launch", **{"from": run})}">Launch again with changes</a></div>'
+        f'<pre class="o-yaml" tabindex="0">{coloured_yaml(yaml)}</pre></div>'
+    )
 
 
 def coloured_yaml(yaml: str) -> str:

@@ -1,4 +1,4 @@
-"""What a trainer printed, in pieces that begin where a line begins, so that a page can put each piece after the last."""
+"""What a trainer printed, in pieces that begin where a line begins: a page puts each piece after the last."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ FIRST, MOST = 64_000, 500_000
 
 
 def printed(run: Path, since: int | None = None) -> tuple[str, int]:
-    """Text from byte `since` on, and where the next piece begins: at the line that isn't ended yet, which is read again.
+    """Text from byte `since` on, and where the next piece begins: at the line that isn't ended yet, to be read again.
 
     None starts near the end. A progress bar that keeps returning to the start of its line begins at its last state.
     A file that became shorter is read from its start.
@@ -24,7 +24,7 @@ def printed(run: Path, since: int | None = None) -> tuple[str, int]:
     except OSError:
         return "", since or 0
     if since + len(body) < size:
-        body = body[:body.rfind(b"\n") + 1] or body
+        body = body[: body.rfind(b"\n") + 1] or body
     start = body.rfind(b"\n") + 1
     returned = body.rstrip(b"\r").rfind(b"\r", start)
     if returned >= start:

@@ -1,4 +1,4 @@
-"""What whole steps add up to: groups and outcomes, counted in the database instead of read out of it episode by episode."""
+"""What whole steps add up to: groups and outcomes, counted in the database instead of episode by episode."""
 
 import sqlite3
 from pathlib import Path
@@ -59,5 +59,7 @@ def _rows(run: Path, query: str, *values: Any) -> list[dict[str, Any]]:
         if "no such table" in str(error):
             return []
         raise
-    return [{key: codec.unescape(value) if isinstance(value, str) else value for key, value in dict(row).items()}
-            for row in found]
+    return [
+        {key: codec.unescape(value) if isinstance(value, str) else value for key, value in dict(row).items()}
+        for row in found
+    ]
