@@ -10,13 +10,14 @@ from backend.store import Store
 ATTACK = ("</script></textarea></pre><script>window.__pwn = 1</script><img src=x onerror='window.__pwn = 2'>"
           "\"><svg onload=window.__pwn=3>' onmouseover='window.__pwn=4' {{7*7}} ${window.__pwn=5} "
           "<iframe srcdoc='<script>parent.__pwn=6</script>'></iframe><a href='javascript:window.__pwn=7'>x</a>"
-          "<link rel=stylesheet href=https://example.com/x.css> \u202e\u0000\ud800")
+          "<link rel=stylesheet href=https://example.com/x.css>")
+UGLY = f"{ATTACK} \u202e\x00\ud800"
 PAGES = ("/", "/launch", "/run?id={run}", "/run?id={run}&step=1#log", "/run?id={run}#spec", "/launch?from={run}",
          "/episode?run={run}", "/episode?run={run}&id={episode}&turn=1", "/episode?run={run}&where={attack}",
          "/run?id={attack}", "/episode?run={run}&id={attack}", "/?search={attack}")
 
 SPEC = {
-    "name": "hostile", "model": ATTACK.split("\u202e")[0],
+    "name": "hostile", "model": ATTACK,
     "environments": [{"id": "wordle", "use": "wordle", "prompt": "<script>window.__pwn = 8</script>"}],
     "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}],
 }
@@ -25,25 +26,25 @@ SPEC = {
 def hostile_run(folder) -> str:
     """A finished run in which every text is an attack; its id."""
     run = Store(folder).create(RunSpec.model_validate(SPEC))
-    facts = {"won": False, "guesses": 1, "best_greens": 0, "invalid_moves": 1, "last_guess": ATTACK,
-             "last_feedback": ATTACK, "secret": ATTACK, ATTACK: ATTACK}
-    fault = Fault(where="environment", kind=ATTACK, message=ATTACK, traceback=ATTACK)
+    facts = {"won": False, "guesses": 1, "best_greens": 0, "invalid_moves": 1, "last_guess": UGLY,
+             "last_feedback": UGLY, "secret": UGLY, UGLY: UGLY}
+    fault = Fault(where="environment", kind=UGLY, message=UGLY, traceback=UGLY)
     writer = run.writer()
     with writer.hold_lock():
-        writer.phase(ATTACK)
+        writer.phase(UGLY)
         writer.record([Episode(
-            id=f"1-0-{sample}", step=1, group=0, sample=sample, environment="wordle", task=ATTACK, seed=1,
-            fingerprint=ATTACK, policy=Policy(name=ATTACK), status="lost", stop=ATTACK,
-            prompt=({"role": "user", "content": ATTACK},), opening=ATTACK, facts=facts, scores={"win": 0.0, ATTACK: 1.0},
+            id=f"1-0-{sample}", step=1, group=0, sample=sample, environment="wordle", task=UGLY, seed=1,
+            fingerprint=UGLY, policy=Policy(name=UGLY), status="lost", stop=UGLY,
+            prompt=({"role": "user", "content": UGLY},), opening=UGLY, facts=facts, scores={"win": 0.0, ATTACK: 1.0},
             total=0.0, advantage=0.0, tokens=3, started=time.time(), seconds=1.0, fault=fault if sample else None,
-            turns=(Turn(index=0, said=ATTACK, thought=ATTACK, tool=ATTACK, arguments={ATTACK: ATTACK}, result=ATTACK,
-                        shown=f"shown {ATTACK}", facts=facts, fault=fault),
-                   Turn(index=1, said=ATTACK, tool="guess", arguments=ATTACK, result=ATTACK, facts=facts)),
+            turns=(Turn(index=0, said=UGLY, thought=UGLY, tool=UGLY, arguments={UGLY: UGLY}, result=UGLY,
+                        shown=f"shown {UGLY}", facts=facts, fault=fault),
+                   Turn(index=1, said=UGLY, tool="guess", arguments=UGLY, result=UGLY, facts=facts)),
         ) for sample in range(2)])
         writer.metrics(1, {ATTACK: 1.0})
-        writer.event(Event(at=time.time(), kind=ATTACK, text=ATTACK, level="error", step=1, fault=fault))
-        (run.path / "trainer.log").write_text(ATTACK, encoding="utf-8", errors="replace")
-        writer.finish(Result(status="failed", reason=ATTACK, step=1, ended=time.time(), fault=fault))
+        writer.event(Event(at=time.time(), kind=ATTACK, text=UGLY, level="error", step=1, fault=fault))
+        (run.path / "trainer.log").write_text(UGLY, encoding="utf-8", errors="replace")
+        writer.finish(Result(status="failed", reason=UGLY, step=1, ended=time.time(), fault=fault))
         writer.close()
     return run.id
 
@@ -56,7 +57,7 @@ def hostile(application):
 def test_hostile_text_is_shown_and_never_run(application, hostile, page, seen):
     for address in PAGES:
         page.goto(application.url + address.format(run=hostile, episode="1-0-1", attack="%3Cscript%3Ewindow.__pwn=9%3C/script%3E"))
-        page.locator(".o-title, .o-crumb, .o-problem, .o-empty").first.wait_for()
+        page.locator(":is(.o-title, .o-crumb, .o-problem, .o-empty):visible").first.wait_for()
         page.wait_for_load_state("networkidle")
         for control in page.locator("details > summary:visible").all():
             control.click()

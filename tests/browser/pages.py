@@ -1,0 +1,96 @@
+"""The pages as a person uses them: what can be pressed, and what can be read."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+
+CURVE = """name => [...document.querySelectorAll('[data-section=learning] .js-plotly-plot')].flatMap(plot => plot.data)
+    .filter(trace => trace.name === name).flatMap(trace => [...trace.y]).filter(y => y !== null)"""
+
+
+class Runs:
+    def __init__(self, page: Page):
+        self.page = page
+
+    def open(self, url: str):
+        self.page.goto(url)
+        expect(self.page.locator("h1")).to_have_text("Runs")
+
+    def new(self) -> "Launch":
+        self.page.get_by_role("link", name="New run").click()
+        return Launch(self.page)
+
+    def row(self, run: str):
+        return self.page.locator("table.o-runs tr", has=self.page.locator(f"a[href$='{run}']"))
+
+
+class Launch:
+    def __init__(self, page: Page):
+        self.page = page
+        expect(page.locator("h1")).to_have_text("Launch a run")
+
+    def choose(self, recipe: str):
+        self.page.get_by_role("radiogroup", name="Recipe").locator("label").filter(has_text=recipe).click()
+        expect(self.page.get_by_label("Name", exact=True).first).not_to_have_value("")
+
+    def go(self) -> "Watch":
+        self.page.get_by_role("button", name="Launch run").click()
+        self.page.wait_for_url("**/run?id=*")
+        return Watch(self.page)
+
+
+class Watch:
+    def __init__(self, page: Page):
+        self.page = page
+        self.chip = page.locator(".o-watch-name .o-chip")
+        self.episodes = page.locator(".o-lane a.o-episode")
+        expect(self.chip).to_be_visible()
+
+    @property
+    def run(self) -> str:
+        return re.search(r"[?&]id=([^&#]+)", self.page.url)[1]
+
+    def step(self) -> int:
+        return int(re.search(r"[\d,]+", self.page.locator(".o-watch-progress b").first.inner_text())[0].replace(",", ""))
+
+    def wait_past(self, step: int, seconds: float):
+        """Until the page itself shows a later step."""
+        self.page.wait_for_function(
+            "step => Number(document.querySelector('.o-watch-progress b').textContent.replace(/\\D/g, '')) > step",
+            arg=step, timeout=seconds * 1000)
+
+    def wait_for_curve(self, name: str, points: int) -> list[float]:
+        """The values on the chart that draws the curve of this name, once there are so many."""
+        self.page.wait_for_function(f"([name, points]) => ({CURVE})(name).length >= points", arg=[name, points])
+        return self.page.evaluate(CURVE, name)
+
+    def stop(self):
+        self.page.get_by_role("button", name="Stop after this step").click()
+        self.page.get_by_role("button", name="Stop", exact=True).click()
+
+
+class Replay:
+    def __init__(self, page: Page):
+        self.page = page
+        self.player = page.locator(".o-player")
+        self.where = page.locator(".o-where")
+        expect(self.player).to_be_visible()
+
+    def press(self, button: str):
+        self.page.get_by_role("button", name=button, exact=True).click()
+
+    def key(self, name: str):
+        self.page.keyboard.press(name)
+
+    def expect_turn(self, turn: int):
+        """Counter, card and board all show it."""
+        expect(self.where).to_have_text(f"{turn} / {self.turns()}")
+        expect(self.page.locator(".o-turn.o-now")).to_have_attribute("data-turn", str(turn))
+        expect(self.page.locator(".o-frame.o-now")).to_have_count(1)
+
+    def turns(self) -> int:
+        return int(self.player.get_attribute("data-turns"))
+
+    def episode(self) -> str:
+        return self.player.get_attribute("data-id")
