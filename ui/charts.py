@@ -1,8 +1,9 @@
 """Which curves a run has, what they are called, and the points a browser is sent.
 
 To add a chart: a `Chart` in CHARTS. A series' key says where its points come from: `curve:NAME` a reward term's curve
-("total" is one), `metric:NAME` what the trainer logged, `share:`, `status:` and `cause:` what `points_of` works out from
-outcomes and groups, `mean:NAME` the mean episode. Charts whose series the run doesn't have are left out, and metrics that no chart names go under "Other".
+("total" is one), `metric:NAME` what the trainer logged, `share:`, `status:` and `cause:` what `points_of` works out
+from outcomes and groups, `mean:NAME` the mean episode. Charts whose series the run doesn't have are left out, and
+metrics that no chart names go under "Other".
 """
 
 import math
