@@ -33,11 +33,12 @@ def main(argv: list[str] | None = None) -> int:
 
 def read(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python app.py", description="Serve Ortam's pages and start its worker.")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for every one of this machine")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all of this machine's")
     parser.add_argument("--port", type=int, default=7860)
     parser.add_argument("--runs", type=Path, default=Path(os.environ.get("ORTAM_RUNS") or HERE / "runs"), metavar="DIR",
                         help="folder of the runs")
-    parser.add_argument("--no-worker", dest="worker", action="store_false", help="start no worker; queued runs wait for one")
+    parser.add_argument("--no-worker", dest="worker", action="store_false",
+                        help="start no worker; queued runs wait for one")
     parser.add_argument("--read-only", action="store_true", help="show runs, but neither start nor stop any")
     parser.add_argument("--trusted", action="store_true", help="allow what runs the user's own Python code")
     return parser.parse_args(argv)
@@ -56,12 +57,12 @@ def listen(host: str, port: int) -> socket.socket:
         if isinstance(error, OverflowError):
             raise OrtamError(f"--port {port} isn't a port; use one from 1 to 65535, such as --port 7860") from None
         if isinstance(error, PermissionError):
-            raise OrtamError(f"Port {port} may only be used by the administrator; choose another with --port N, such as "
-                             "--port 7860") from None
+            raise OrtamError(f"Port {port} may only be used by the administrator; choose another with --port N, such "
+                             "as --port 7860") from None
         if isinstance(error, socket.gaierror) or error.errno == 99:
             raise OrtamError(f"--host {host} isn't an address of this machine; use 127.0.0.1 or 0.0.0.0") from None
-        raise PortTaken(f"Port {port} is already in use; stop what listens there or choose another with --port N, such as "
-                        f"--port {port + 1}") from None
+        raise PortTaken(f"Port {port} is already in use; stop what listens there or choose another with --port N, such "
+                        f"as --port {port + 1}") from None
     return listening
 
 

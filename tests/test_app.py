@@ -28,7 +28,8 @@ def a_run(store: Store, **spec):
     run = store.create(a_spec(**spec))
     writer = run.writer()
     writer.record([Episode(id="1-0-0", step=1, group=0, sample=0, environment="catch", status="won", total=1.0,
-                           scores={"caught": 1.0}, turns=[Turn(index=0, said="\ud800 and \x00", arguments={"n": 2**70})]),
+                           scores={"caught": 1.0}, turns=[Turn(index=0, said="\ud800 and \x00",
+                                                               arguments={"n": 2**70})]),
                    Episode(id="1-0-1", step=1, group=0, sample=1, environment="catch", status="env_lost")])
     writer.close()
     return run
@@ -107,8 +108,8 @@ def test_files_of_the_pages_are_served_and_kept_by_the_browser(fetch):
 
 @pytest.mark.parametrize("path", [
     "/gradio_api/file={root}/app.py", "/gradio_api/file=app.py", "/gradio_api/file={runs}/spec.yaml", "/file=app.py",
-    "/gradio_api/file={root}/ui/style.css", "/o/app.py", "/o/..%2fapp.py", "/o/%2e%2e/app.py", "/static/..%2f..%2fapp.py",
-    "/gradio_api/file=/etc/passwd", "/runs/studio.db"])
+    "/gradio_api/file={root}/ui/style.css", "/o/app.py", "/o/..%2fapp.py", "/o/%2e%2e/app.py",
+    "/static/..%2f..%2fapp.py", "/gradio_api/file=/etc/passwd", "/runs/studio.db"])
 def test_files_of_the_project_and_of_runs_cannot_be_fetched(served, fetch, path):
     run = a_run(served.store)
     answer = fetch(path.format(root=ROOT, runs=run.path))
@@ -179,12 +180,11 @@ def test_a_taken_port_is_one_sentence_that_names_it_and_the_remedy(capsys):
     assert f"Port {port} is already in use" in said and "--port" in said and "\n" not in said
 
 
-@pytest.mark.parametrize(("words", "said"), [(["--port", "99999"], "--port 99999"), (["--host", "192.0.2.1"], "--host 192.0.2.1"),
-                                             (["--host", "no.such.host.invalid"], "--host no.such.host.invalid")])
-def test_an_address_that_cannot_be_used_is_one_sentence(capsys, words, said):
-    assert app.main(words) == 1
+@pytest.mark.parametrize("words", ["--port 99999", "--host 192.0.2.1", "--host no.such.host.invalid"])
+def test_an_address_that_cannot_be_used_is_one_sentence(capsys, words):
+    assert app.main(words.split()) == 1
     told = capsys.readouterr().err.strip()
-    assert said in told and "\n" not in told
+    assert words in told and "\n" not in told
 
 
 def test_the_application_is_served_with_its_worker_and_both_end_on_sigterm(tmp_path):
@@ -192,7 +192,7 @@ def test_the_application_is_served_with_its_worker_and_both_end_on_sigterm(tmp_p
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         said = process.stdout.readline()
-        assert said.startswith("Ortam is at http://127.0.0.1:"), said + (process.stdout.read() if process.poll() else "")
+        assert said.startswith("Ortam is at http://127.0.0.1:")
         worker = children(process.pid)
         assert len(worker) == 1
         process.send_signal(signal.SIGTERM)
@@ -207,4 +207,5 @@ def test_the_application_is_served_with_its_worker_and_both_end_on_sigterm(tmp_p
 
 
 def children(pid: int) -> list[int]:
-    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]

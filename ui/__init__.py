@@ -1,29 +1,26 @@
 """What a person sees. `web(...)` is the whole site as one ASGI application; `app.py` serves it.
 
-How a page is written. A page is a module with `build(store, launcher) -> None`, named in `PAGES` below; it is called
-inside its own Gradio route and makes its components there:
+How a page is written. A page is a module with `build(store, launcher) -> None`, named in `PAGES` below and called
+inside its own Gradio route:
 
     from ui import shell
 
-    CSS = [Path(__file__).parent / "watch.css"]        # optional: put into <head> of every page, after style.css
-    JS = [Path(__file__).parent / "watch.js"]          # optional: <script defer>, before Gradio has drawn anything
-    FILES = [...]                                       # optional: only served, at /o/<file name> (a big library, say)
+    CSS = [HERE / "runs.css"]       # optional: in <head> of every page, after style.css
+    JS = [HERE / "runs.js"]         # optional: <script defer>; defines window.ortamRuns
+    FILES = [...]                   # optional: only served, at /o/<file name> (a big library, say)
 
-    def build(store, launcher):
-        view = shell.html(shell.skeleton())             # a gr.HTML without Gradio's box; its value is markup: escape
+    def build(store, launcher):     # launcher is None on a read-only site
+        def look(asked: dict) -> dict: ...      # plain values in and out; in the script `await server.look({...})`
+        shell.html("<h1 ...>", js_on_load=START, server_functions=[look])   # calls window.ortamRuns(element, server)
 
-        def load(request: gr.Request):                  # query parameters: /run?id=... -> {"id": "..."}
-            return draw(store, dict(request.query_params).get("id", ""))
+The page's script reads the address, asks its functions, and shows the HTML they answer with. Whatever asks again and
+again sends a mark of what it shows, and an answer that changes nothing is nearly empty. What a run, a model or an
+environment wrote goes through `ui.written`. View state lives in the browser and in the address, never in a module.
 
-        shell.on_load(load, None, view)                 Blocks.load of this page, private and without a progress bar
-
-Header, nav and theme button are in the served HTML already; a page draws only its content, starting with an `h1.o-title`.
-A read-only site has no launcher: it is None.
-Every listener says `api_visibility="private"`; the named endpoints are in `ui/endpoints.py` alone. View state lives in
-gr.State or in the address, never in a module. A timer is `gr.Timer(2)` with `tick(fn, inputs, outputs, queue=False,
-show_progress="hidden", api_visibility="private")`; keep `run.version()` in a gr.State and return gr.skip() while it stands.
-Scripts see the theme change as the document event `ortam:theme`, and find components by their `elem_id`. Class names start
-with `o-`, colours are tokens of style.css.
+Header, nav and theme button are in the served HTML already; a page draws its content, starting with an `h1.o-title`.
+Class names start with `o-`, colours are tokens of style.css. Scripts see a change of theme as the document event
+`ortam:theme`. A Gradio listener, where one is needed, says `api_visibility="private"`; the named endpoints are in
+`ui/endpoints.py` alone.
 """
 
 import warnings
@@ -49,7 +46,7 @@ def pages():
 
 
 def site(store, launcher):
-    """All pages and the named endpoints as one gr.Blocks, without the frame. No launcher: nothing can be started or stopped."""
+    """All pages and the named endpoints as one gr.Blocks, without the frame. Without a launcher it only shows."""
     import gradio as gr
 
     from ui import endpoints
@@ -74,7 +71,8 @@ def web(store, launcher=None):
     def named(what):
         return [path for _, _, page in pages() for path in getattr(page, what, ())]
 
-    files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", *named("JS")], [HERE / "icon.svg", *named("FILES")])
+    files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", *named("JS")],
+                        [HERE / "icon.svg", *named("FILES")])
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/o/{name}", include_in_schema=False)

@@ -42,8 +42,8 @@ def add(store, launcher) -> None:
 
     def episodes(run: str, where: str = "", sort: str = "-step", limit: float = 50, offset: float = 0) -> list:
         """Episodes of a run without their turns; `where` is an expression such as 'won and guesses <= 3'."""
-        rows = store.run(run).episodes(where or None, sort, limit=max(1, min(int(limit), MOST)), offset=max(0, int(offset)))
-        return [plain(row._asdict() if hasattr(row, "_asdict") else vars(row)) for row in rows]
+        limit, offset = max(1, min(int(limit), MOST)), max(0, int(offset))
+        return [plain(row._asdict()) for row in store.run(run).episodes(where or None, sort, limit, offset)]
 
     def episode(run: str, id: str) -> dict:
         """One episode with all its turns."""

@@ -1,7 +1,7 @@
 """A setting of a record as a labelled input. Label, help, bounds and choices are read from the record's own field.
 
-An input says in `data-key` where its value belongs, relative to the row or form it stands in; `launch.js` collects them. The
-note under it holds the help, and what is wrong with the value while something is.
+An input says in `data-key` where its value belongs, relative to the row or form it stands in; `launch.js` collects
+them. The note under it holds the help, and what is wrong with the value while something is.
 """
 
 from types import UnionType
@@ -12,32 +12,30 @@ from pydantic.fields import FieldInfo
 
 from ui.written import attribute, text
 
-WORDS = {"transformers": "transformers", "vllm-colocate": "vLLM, same GPU", "vllm-server": "vLLM server",
-         "group": "group", "batch": "batch", "none": "not at all"}
-"""Choices as people read them."""
+WORDS = {"vllm-colocate": "vLLM, same GPU", "vllm-server": "vLLM server", "none": "not at all"}
+"""Choices whose own names don't say it."""
+PLAIN = 'autocomplete="off" spellcheck="false"'
 
 
-def field(record: type[BaseModel], name: str, prefix: str = "", wide: bool = False, rows: int = 0, placeholder: str = "",
-          suggestions: str = "") -> str:
+def field(record: type[BaseModel], name: str, prefix: str = "", wide: bool = False, rows: int = 0,
+          placeholder: str = "", suggestions: str = "") -> str:
     """`prefix` is the record's place, such as `train.`; `rows` makes it a text area; `suggestions` names a datalist."""
     info = record.model_fields[name]
-    key, kind = f"{prefix}{name}", kind_of(info)
+    key, kind, label = f"{prefix}{name}", kind_of(info), text(info.title or name)
     css = "o-field o-wide" if wide else "o-field"
-    label, note = text(info.title or name), f'<p class="o-fieldnote" data-note="{key}">{text(info.description or "")}</p>'
+    note = f'<p class="o-fieldnote" data-note="{key}">{text(info.description or "")}</p>'
     if kind == "bool":
-        return (f'<div class="{css} o-switchfield"><label class="o-switch"><input type="checkbox" role="switch" '
-                f'data-key="{key}" data-kind="bool"><i></i><span>{label}</span></label>{note}</div>')
+        return (f'<div class="{css}"><label class="o-switch"><input type="checkbox" role="switch" data-key="{key}" '
+                f'data-kind="bool"><i></i><span>{label}</span></label>{note}</div>')
     if kind == "choice":
-        return f'<fieldset class="{css}"><legend>{label}</legend>{_choices(key, choices(info))}{note}</fieldset>'
+        return f'<fieldset class="{css}"><legend>{label}</legend>{segments(key, choices(info))}{note}</fieldset>'
     hint = f' placeholder="{attribute(placeholder)}"' if placeholder else ""
-    more = f' list="{suggestions}"' if suggestions else ""
     if rows:
         control = f'<textarea rows="{rows}" data-key="{key}" data-kind="{kind}"{hint} spellcheck="false"></textarea>'
     else:
-        mode = {"int": ' inputmode="numeric"', "float": ' inputmode="decimal"'}.get(kind, "")
+        more = f' list="{suggestions}"' if suggestions else ""
         within = f' title="{attribute(bounds(info))}"' if bounds(info) else ""
-        control = (f'<input type="text" data-key="{key}" data-kind="{kind}"{mode}{within}{hint}{more} autocomplete="off" '
-                   'spellcheck="false">')
+        control = f'<input type="text" data-key="{key}" data-kind="{kind}"{typed(kind)}{within}{hint}{more} {PLAIN}>'
     return f'<div class="{css}"><label><span>{label}</span>{control}</label>{note}</div>'
 
 
@@ -45,10 +43,23 @@ def fields(record: type[BaseModel], prefix: str, *names: str) -> str:
     return "".join(field(record, name, prefix) for name in names)
 
 
-def _choices(key: str, values: tuple[str, ...]) -> str:
-    return ('<div class="o-segments" role="radiogroup">' + "".join(
-        f'<label><input type="radio" value="{value}" data-key="{key}" data-kind="choice"><span>{WORDS.get(value, value)}'
-        "</span></label>" for value in values) + "</div>")
+def bare(record: type[BaseModel], name: str) -> str:
+    """Only the input, for a cell of a table; label and help are read aloud and shown on hover."""
+    info = record.model_fields[name]
+    kind = kind_of(info)
+    return (f'<input type="text" data-key="{name}" data-kind="{kind}"{typed(kind)} '
+            f'aria-label="{attribute(info.title)}" title="{attribute(info.description)}" {PLAIN}>')
+
+
+def segments(key: str, values: tuple[str, ...]) -> str:
+    return '<div class="o-segments">' + "".join(
+        f'<label><input type="radio" value="{value}" data-key="{key}" data-kind="choice">'
+        f"<span>{WORDS.get(value, value)}</span></label>" for value in values) + "</div>"
+
+
+def typed(kind: str) -> str:
+    """Which keys a phone shows."""
+    return {"int": ' inputmode="numeric"', "float": ' inputmode="decimal"'}.get(kind, "")
 
 
 def kind_of(info: FieldInfo) -> str:

@@ -1,7 +1,8 @@
 """Launch: a spec is chosen, changed and understood, and becomes a run with one button.
 
-The whole form is drawn once from the records. `launch.js` keeps the draft in the browser, as the form's values or as YAML,
-whichever was touched last, and asks `look` at every change: the answer says what the run will do and what is wrong with it.
+The whole form is drawn once from the records. `launch.js` keeps the draft in the browser, as the form's values or as
+YAML, whichever was touched last, and asks `look` at every change: the answer says what the run will do and what is
+wrong with it.
 """
 
 import re
@@ -66,8 +67,8 @@ def started(store, asked: dict[str, str]) -> dict[str, Any]:
 
 
 def looked(store, asked: dict[str, Any]) -> dict[str, Any]:
-    """`asked` holds `spec`, a form's values, or `yaml`, a text. The answer holds `problems` and, as far as they can be told,
-    `outlook`, `yaml` (for a form) and `spec` (for a text)."""
+    """`asked` holds `spec`, a form's values, or `yaml`, a text. The answer holds `problems` and, as far as they can be
+    told, `outlook`, `yaml` (for a form) and `spec` (for a text)."""
     answer: dict[str, Any] = {}
     if "spec" in asked:
         answer["yaml"] = yaml.safe_dump(unfolded(asked["spec"]), sort_keys=False, allow_unicode=True, width=120)
@@ -104,7 +105,7 @@ def read(asked: dict[str, Any]) -> RunSpec:
 
 
 def unfolded(draft: dict[str, Any]) -> dict[str, Any]:
-    """A form writes maps as text. Texts that are YAML become what they say; others stay, for the record to complain about."""
+    """A form writes maps as text. Texts that are YAML become what they say; others stay, for the record to refuse."""
     def unfold(holder: Any, key: str) -> None:
         if isinstance(holder, dict) and isinstance(holder.get(key), str):
             try:
@@ -120,8 +121,8 @@ def unfolded(draft: dict[str, Any]) -> dict[str, Any]:
 
 
 def foreseen(spec: RunSpec) -> list[Problem]:
-    """What would keep it from working, all terms at once. Only whether the model can be loaded is left for the launch: to
-    know, the Hub has to be asked."""
+    """What would keep it from working, all terms at once. Only whether the model can be loaded is left for the launch:
+    to know, the Hub has to be asked."""
     if wrong := wrong_terms(spec):
         return wrong
     try:
@@ -157,11 +158,10 @@ def problem(error: OrtamError) -> Problem:
 
 
 def pace(store, spec: RunSpec) -> tuple[float, str] | None:
-    """Seconds an episode took in the newest run of this model in these environments that got on, and its name; None without
-    one."""
+    """Seconds an episode took in the newest run of this model in these environments that got on, and its name."""
     ids = sorted(environment.id for environment in spec.environments)
     for run in store.runs(spec.model):
-        if (run.model == spec.model and sorted(run.environments) == ids and run.status in ("running", "finished", "stopped")
-                and run.seconds and run.step > 1):
+        alike = run.model == spec.model and sorted(run.environments) == ids
+        if alike and run.status in ("running", "finished", "stopped") and run.seconds and run.step > 1:
             return run.seconds / run.episodes, run.name
     return None

@@ -1,6 +1,7 @@
 """What a spec will do, in words and dots, before anything is spent."""
 
 from backend.environments.catalog import CATALOG
+from backend.launcher import default_terms
 from backend.records import RunSpec
 from ui import shell
 from ui.written import counted, number, text
@@ -14,9 +15,9 @@ def outlook(spec: RunSpec, before: tuple[float, str] | None = None) -> str:
     train = spec.train
     groups = train.episodes_per_step // train.group_size
     total = train.steps * train.episodes_per_step
-    stats = "".join(f'<div><b class="o-stat">{value}</b><span>{name}</span></div>' for value, name in (
-        (f"{train.steps:,}", "step" if train.steps == 1 else "steps"), (f"{train.episodes_per_step:,}", "episodes a step"),
-        (f"{total:,}", "episodes, all kept")))
+    stats = "".join(f'<div><b class="o-stat">{value:,}</b><span>{name}</span></div>' for value, name in (
+        (train.steps, "step" if train.steps == 1 else "steps"), (train.episodes_per_step, "episodes a step"),
+        (total, "episodes, all kept")))
     lines = "".join(f"<li>{line}</li>" for line in (*steps(spec, groups), *around(spec), *wait(total, before)))
     return f'<div class="o-stats">{stats}</div>{dots(groups, train.group_size)}<ul class="o-outlook">{lines}</ul>'
 
@@ -26,13 +27,14 @@ def dots(groups: int, size: int) -> str:
     if groups > MOST_GROUPS or groups * size > MOST_DOTS:
         return ""
     line = f'<span>{"<i></i>" * size}</span>'
-    return (f'<div class="o-dots" role="img" aria-label="{counted(groups, "group")} of {size} episodes">{line * groups}</div>')
+    told = f"{counted(groups, 'group')} of {size} episodes"
+    return f'<div class="o-dots" role="img" aria-label="{told}">{line * groups}</div>'
 
 
 def steps(spec: RunSpec, groups: int) -> list[str]:
     size = spec.train.group_size
-    played = (f"Each step plays <b>{counted(groups, 'group')} of {size}</b>: {size} episodes on one task, compared with each "
-              "other.")
+    played = (f"Each step plays <b>{counted(groups, 'group')} of {size}</b>: {size} episodes on one task, compared "
+              "with each other.")
     return [played, players(spec), scored(spec)]
 
 
@@ -51,15 +53,10 @@ def players(spec: RunSpec) -> str:
 
 
 def scored(spec: RunSpec) -> str:
-    terms = spec.rewards or [term for environment in spec.environments if environment.use in CATALOG
-                             for term in CATALOG[environment.use].description.rewards]
-    names = []
-    for term in terms:
-        name, weight = (term.name, term.weight) if hasattr(term, "name") else (term[0], 1.0)
-        times = "" if weight == 1 else f"{number(weight)} × "
-        names.append(f"{times}<b>{text(name)}</b>")
+    terms = spec.rewards or default_terms(spec.environments)
+    parts = [("" if term.weight == 1 else f"{number(term.weight)} × ") + f"<b>{text(term.name)}</b>" for term in terms]
     own = "" if spec.rewards else ", the environment's own terms"
-    return f"An episode is worth {' + '.join(names)}{own}."
+    return f"An episode is worth {' + '.join(parts)}{own}."
 
 
 def around(spec: RunSpec) -> list[str]:

@@ -1,59 +1,58 @@
-"""Runs: what has been run, what is running now, and how it went."""
+"""Runs: what has been run, what is running now, and how it went.
 
+The browser asks `look` now and then, with a mark of what it shows; an answer to an unchanged list is empty.
+"""
+
+import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from backend.records import ENDED
 from ui import shell, written
 
 HERE = Path(__file__).parent
 CSS = [HERE / "runs.css"]
+JS = [HERE / "runs.js"]
 
-EVERY = 2.5
-"""Seconds between two looks at the disk."""
+START = "(function begin() { window.ortamRuns ? window.ortamRuns(element, server) : setTimeout(begin, 20); })()"
 MOST = 100
 """Runs in the list; searching narrows it."""
-LIVE = ("preparing", "running", "stalled", "stopping")
 
 
 def build(store, launcher) -> None:
-    import gradio as gr
-
     curves = Curves(store)
-    read_only = launcher is None
 
-    def look(search: str, seen: str):
-        page = draw(store.runs(search), curves, search, read_only, str(store.folder))
-        token = str(hash(page))
-        return (gr.skip(), gr.skip()) if token == seen else (page, token)
+    def look(asked: dict[str, Any]) -> dict[str, str]:
+        search = str(asked.get("search", ""))[:200]
+        page = draw(store.runs(search), curves, search, read_only=launcher is None)
+        mark = hashlib.sha256(page.encode()).hexdigest()[:16]
+        return {} if mark == asked.get("mark") else {"html": page, "mark": mark}
 
-    with gr.Row(elem_classes="o-runs-top"):
-        shell.html(heading(read_only), elem_id="o-runs-heading")
-        search = gr.Textbox(placeholder="Search name, model, environment, status", show_label=False, container=False,
-                            label="Search runs", elem_id="o-runs-search", scale=0, min_width=320)
-    runs = shell.html(shell.skeleton(8), elem_id="o-runs")
-    seen = gr.State("")
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    shell.on_load(look, [search, seen], [runs, seen], queue=False)
-    search.input(look, [search, seen], [runs, seen], **quiet)
-    gr.Timer(EVERY).tick(look, [search, seen], [runs, seen], **quiet)
+    shell.html(frame(read_only=launcher is None), js_on_load=START, server_functions=[look])
 
 
-def heading(read_only: bool) -> str:
+def frame(read_only: bool) -> str:
     button = "" if read_only else '<a class="o-button o-primary" href="/launch">New run</a>'
-    return f'<div class="o-row o-runs-title"><h1 class="o-title">Runs</h1>{button}</div>'
+    trouble = shell.problem("The server doesn't answer.", "This list is as it was, and is asked for again every few "
+                            "seconds. If that doesn't help, start python app.py again; training goes on without it.")
+    return ('<div class="o-runs-top"><h1 class="o-title">Runs</h1><input type="search" class="o-search" '
+            'aria-label="Search runs" placeholder="Name, model, environment or status" autocomplete="off" '
+            f'spellcheck="false">{button}</div><div data-trouble hidden>{trouble}</div>'
+            f"<div data-list>{shell.skeleton(8)}</div>")
 
 
 class Curves:
     """The total reward of a run over its steps as a small drawing, drawn again only when the run changed."""
 
     def __init__(self, store):
-        self.store, self.drawn = store, {}
+        self.store = store
+        self.drawn: dict[str, tuple[str, str]] = {}
 
     def __call__(self, id: str) -> str:
         run = self.store.run(id)
         version = run.version()
-        if self.drawn.get(id, ("",))[0] != version:
+        if id not in self.drawn or self.drawn[id][0] != version:
             means = [point.mean for point in run.term_curves() if point.name == "total"]
             self.drawn[id] = (version, spark(means))
         return self.drawn[id][1]
@@ -83,10 +82,10 @@ def spark(means: list[float | None], width: int = 88, height: int = 24, most: in
             f'<path d="{" ".join(path)}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="2.2"/></svg>')
 
 
-def draw(runs, curves, search: str = "", read_only: bool = False, folder: str = "") -> str:
+def draw(runs, curves, search: str = "", read_only: bool = False) -> str:
     if not runs and search.strip():
-        return shell.empty("No run matches", f"Nothing here is called “{search.strip()}”. Search looks at names, models, "
-                           "environments and status.")
+        return shell.empty("No run matches", f"Nothing here is called “{search.strip()}”. Search looks at names, "
+                           "models, environments and status.")
     if not runs:
         if read_only:
             return shell.empty("No runs yet", "This site only shows runs, and its folder holds none.")
@@ -103,7 +102,7 @@ def draw(runs, curves, search: str = "", read_only: bool = False, folder: str = 
 
 
 def summary(runs) -> str:
-    counts = {}
+    counts: dict[str, int] = {}
     for run in runs:
         counts[run.status] = counts.get(run.status, 0) + 1
     live = [f"{counts[status]} {status}" for status in ("running", "preparing", "stopping", "stalled", "queued")
@@ -120,7 +119,8 @@ def row(run, curve: str) -> str:
               else f'<b title="Mean total reward of the last step">{written.number(run.reward)}</b>')
     return (f'<tr class="o-{run.status}"><td class="o-runs-name"><a href="/run?id={written.attribute(run.id)}" '
             f'title="{written.attribute(run.id)}">{written.text(run.name)}</a>{demo}'
-            f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div></td>'
+            f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div>'
+            "</td>"
             f'<td class="o-runs-status">{shell.chip(run.status, run=True)}</td>'
             f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} <em>steps</em></span>'
             f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '

@@ -1,7 +1,8 @@
 """The frame around every page: header, theme choice, our files under /o/, and the parts pages share.
 
-Gradio draws a page only after its script has run, and rewrites the css it is given. So the header, the stylesheets and the
-scripts are put into the served HTML itself: the frame stands before Gradio starts, in the right theme, without a flash.
+Gradio draws a page only after its script has run, and rewrites the css it is given. So the header, the stylesheets and
+the scripts are put into the served HTML itself: the frame stands before Gradio starts, in the right theme, without a
+flash.
 """
 
 import hashlib
@@ -11,10 +12,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-LOGO = ('<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="1.5" y="1.5" width="9.5" height="9.5" rx="2.4" fill="var(--o-accent)"/>'
+LOGO = ('<svg viewBox="0 0 24 24" aria-hidden="true">'
+        '<rect x="1.5" y="1.5" width="9.5" height="9.5" rx="2.4" fill="var(--o-accent)"/>'
         '<rect x="13" y="1.5" width="9.5" height="9.5" rx="2.4" fill="var(--o-tile-y)"/>'
         '<rect x="1.5" y="13" width="9.5" height="9.5" rx="2.4" fill="var(--o-tile-x)"/>'
-        '<rect x="13.9" y="13.9" width="7.7" height="7.7" rx="1.8" fill="none" stroke="var(--o-accent)" stroke-width="1.8"/></svg>')
+        '<rect x="13.9" y="13.9" width="7.7" height="7.7" rx="1.8" fill="none" stroke="var(--o-accent)" '
+        'stroke-width="1.8"/></svg>')
 SUN_AND_MOON = ('<svg viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" aria-hidden="true">'
                 '<circle cx="10" cy="10" r="6.5"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13z" fill="currentColor"/></svg>')
 NAV = (("/", "Runs"), ("/launch", "Launch"))
@@ -39,20 +42,13 @@ def html(value: str = "", **kwargs):
                    js_on_load=kwargs.pop("js_on_load", None), **kwargs)
 
 
-def on_load(fn, inputs=None, outputs=None, **kwargs):
-    """Calls `fn` when the page being built is opened; a parameter annotated gr.Request has its `query_params`."""
-    from gradio.context import Context
-
-    return Context.root_block.load(fn, inputs, outputs, api_visibility="private", show_progress="hidden",
-                                     **kwargs)
-
-
 def problem(title: str, remedy: str = "", kind: str = "error") -> str:
     """One sentence in a box; kind is error, warning or hint."""
     sign = {"error": "!", "warning": "!", "hint": "i"}[kind]
     role = ' role="alert"' if kind == "error" else ""
     more = f'<span class="o-muted">{escape(remedy)}</span>' if remedy else ""
-    return f'<div class="o-problem o-{kind}"{role}><i aria-hidden="true">{sign}</i><span>{escape(title)}</span>{more}</div>'
+    return (f'<div class="o-problem o-{kind}"{role}><i aria-hidden="true">{sign}</i><span>{escape(title)}</span>{more}'
+            "</div>")
 
 
 def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) -> str:
@@ -62,7 +58,8 @@ def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) ->
 
 
 def skeleton(lines: int = 4, tall: bool = False) -> str:
-    bars = '<i class="o-tall"></i>' * tall + "".join(f'<i style="width:{92 - 13 * (n % 4)}%"></i>' for n in range(lines))
+    widths = (92 - 13 * (n % 4) for n in range(lines))
+    bars = '<i class="o-tall"></i>' * tall + "".join(f'<i style="width:{width}%"></i>' for width in widths)
     return f'<div class="o-skeleton" role="status" aria-label="Loading">{bars}</div>'
 
 
@@ -77,7 +74,8 @@ def chip(status: str, run: bool = False) -> str:
     """A status as letter and word. A run that is `lost` is an error; an episode that is lost is only a game."""
     css = "gone" if run and status == "lost" else status
     words = status.replace("env_", "environment ").replace("_", " ")
-    return f'<span class="o-chip o-{escape(css)}"><i aria-hidden="true">{CHIPS.get(status, "?")}</i>{escape(words)}</span>'
+    sign = f'<i aria-hidden="true">{CHIPS.get(status, "?")}</i>'
+    return f'<span class="o-chip o-{escape(css)}">{sign}{escape(words)}</span>'
 
 
 def duration(seconds: float | None) -> str:
@@ -116,7 +114,8 @@ class Files:
 
 
 POLICY = ("default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-          "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; media-src 'self' blob:; object-src 'none'")
+          "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; media-src 'self' blob:; "
+          "object-src 'none'")
 """Nothing is fetched from elsewhere, whatever a model wrote. Gradio makes its components' scripts from strings."""
 
 

@@ -1,0 +1,188 @@
+"""Launch: what the form is told about a draft, and what the button does with it. And Runs, the list it ends in."""
+
+import re
+
+import pytest
+
+from backend.launcher import Launcher, load_spec, recipes, starters, to_yaml
+from backend.records import (
+    EnvironmentSpec,
+    Episode,
+    Evaluation,
+    Event,
+    GenerationSettings,
+    Resources,
+    RunSpec,
+    TrainSettings,
+    WarmUp,
+)
+from backend.store import Store
+from ui import forms, launch, runs
+from ui.launch_form import page
+from ui.outlook import outlook
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+def a_spec(name, model="starter:catch"):
+    return RunSpec(name=name, model=model, environments=[EnvironmentSpec(id="catch", use="catch")])
+
+
+def draft(**changes):
+    return {"spec": {"name": "mine", "model": "starter:catch", "environments": [{"id": "catch", "use": "catch"}],
+                     "rewards": [{"name": "caught", "value": "1.0 if won else 0.0", "weight": 1}], **changes}}
+
+
+def fields(answer):
+    return {problem["field"]: problem["message"] for problem in answer["problems"]}
+
+
+# ----------------------------------------------------------------------------------------------------------- the form
+
+
+@pytest.mark.parametrize("record", [RunSpec, TrainSettings, GenerationSettings, EnvironmentSpec, WarmUp, Evaluation,
+                                    Resources])
+def test_every_field_of_a_record_can_be_drawn_with_its_own_label_and_help(record):
+    for name, info in record.model_fields.items():
+        if info.title:
+            drawn = forms.field(record, name)
+            assert f">{info.title}<" in drawn and f'data-note="{name}"' in drawn
+
+
+@pytest.mark.parametrize(("name", "said"), [("steps", "1 to 1,000,000"), ("learning_rate", "above 0, up to 1"),
+                                            ("kl", "0 or more"), ("scale_rewards", "")])
+def test_bounds_are_read_from_the_record(name, said):
+    assert forms.bounds(TrainSettings.model_fields[name]) == said
+
+
+def test_every_setting_of_a_run_has_a_place_in_the_form():
+    form = page(recipes(), starters())
+    for prefix, record in (("train.", TrainSettings), ("generation.", GenerationSettings), ("warm_up.", WarmUp),
+                           ("evaluate.", Evaluation)):
+        for name in record.model_fields:
+            assert f'data-key="{prefix}{name}"' in form, prefix + name
+
+
+def test_the_form_starts_from_the_quickstart_or_what_the_address_asks_for(store):
+    assert launch.started(store, {})["recipe"] == "quickstart"
+    assert launch.started(store, {"recipe": "wordle"})["spec"]["environments"][0]["use"] == "wordle"
+    run = store.create(load_spec("echo"))
+    assert launch.started(store, {"from": run.id})["spec"]["name"] == "echo"
+    assert "no-such" in launch.started(store, {"from": "no-such"})["problems"][0]["message"]
+    assert "no recipe" in launch.started(store, {"recipe": "../../etc/passwd"})["problems"][0]["message"]
+
+
+# ---------------------------------------------------------------------------------------------------- what it is told
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_a_shipped_recipe_says_what_will_happen(store, name):
+    spec = load_spec(name)
+    answer = launch.looked(store, {"spec": spec.model_dump(mode="json")})
+    assert f"{spec.train.steps * spec.train.episodes_per_step:,}" in answer["outlook"]
+    assert answer["yaml"] == to_yaml(spec)
+
+
+def test_form_and_yaml_say_the_same(store):
+    written = launch.looked(store, draft(train={"steps": 7, "extra": "epsilon: 0.3"}))["yaml"]
+    read = launch.looked(store, {"yaml": written})["spec"]
+    assert read["train"]["steps"] == 7 and read["train"]["extra"] == {"epsilon": 0.3}
+
+
+@pytest.mark.parametrize(("changes", "field", "said"), [
+    ({"name": "1st run"}, "name", "letter"),
+    ({"train": {"group_size": 15}}, "train.episodes_per_step", "use 60 or 75"),
+    ({"train": {"micro_batch": 7}}, "train.micro_batch", "doesn't divide"),
+    ({"train": {"steps": "many"}}, "train.steps", "whole number"),
+    ({"train": {"learning_rate": 0}}, "train.learning_rate", "above 0"),
+    ({"train": {"extra": "epsilonn: 0.3"}}, "train.extra.epsilonn", "did you mean epsilon?"),
+    ({"environments": [{"id": "catch", "use": "catchh"}]}, "environments.0.use", "did you mean catch?"),
+    ({"environments": []}, "environments", "at least one"),
+    ({"rewards": [{"name": "x", "value": "1 +"}]}, "rewards.0.value", "1 +"),
+    ({"rewards": [{"name": "x", "value": "wonn"}]}, "rewards.0.value", "did you mean won"),
+    ({"resources": {"gpus": 64}}, "resources.gpus", "64 asked for"),
+])
+def test_a_wrong_setting_is_named_with_its_remedy(store, changes, field, said):
+    answer = launch.looked(store, draft(**changes))
+    assert said in fields(answer)[field]
+    assert answer["yaml"]
+
+
+def test_every_wrong_term_is_told_at_once(store):
+    terms = [{"name": "a", "value": "wonn"}, {"name": "b", "value": "won"}, {"name": "c", "value": "(("}]
+    assert set(fields(launch.looked(store, draft(rewards=terms)))) == {"rewards.0.value", "rewards.2.value"}
+
+
+def test_text_that_is_no_spec_leaves_the_form_as_it_is(store):
+    for text in ("", "- a\n- b", "name: [", "just words", "/etc/passwd"):
+        answer = launch.looked(store, {"yaml": text})
+        assert answer["problems"] and "spec" not in answer
+
+
+def test_the_wait_is_told_from_an_earlier_run_only(store):
+    spec = a_spec("x")
+    assert launch.pace(store, spec) is None
+    assert "About" not in outlook(spec)
+    assert "About <b>40 min</b>, at the pace of the run first" in outlook(spec, (0.25, "first"))
+
+
+# --------------------------------------------------------------------------------------------------------- the button
+
+
+def test_a_refused_launch_makes_nothing(store):
+    launcher = Launcher(store)
+    for asked in (draft(train={"group_size": 15}), draft(model="starter:no-such"), {"yaml": "name: ["}):
+        assert launch.launched(launcher, asked)["problems"]
+    assert store.runs() == []
+
+
+def test_a_model_that_cannot_be_loaded_is_told_at_its_field(store):
+    assert "no-such" in fields(launch.launched(Launcher(store), draft(model="starter:no-such")))["model"]
+
+
+def test_a_read_only_page_launches_nothing():
+    assert "only shows runs" in launch.launched(None, draft())["problems"][0]["message"]
+    assert "disabled" in re.search(r"<button[^>]+data-do=\"launch\"[^>]*>", page(recipes(), [], read_only=True))[0]
+
+
+# ----------------------------------------------------------------------------------------------------------- the list
+
+
+def test_an_empty_folder_says_what_to_do(store):
+    shown = runs.draw(store.runs(), runs.Curves(store))
+    assert 'href="/launch"' in shown
+    assert "href" not in runs.draw([], runs.Curves(store), read_only=True)
+    assert "<b>x" not in runs.draw([], runs.Curves(store), search="<b>x")
+
+
+def test_a_run_in_the_list_is_text_and_links_to_its_page(store):
+    run = store.create(a_spec("named", model="<img src=x>"))
+    shown = runs.draw(store.runs(), runs.Curves(store))
+    assert f'href="/run?id={run.id}"' in shown
+    assert "<img" not in shown and "&lt;img src=x&gt;" in shown
+
+
+def test_a_run_that_scored_nothing_has_no_reward_instead_of_0(store):
+    run = store.create(a_spec("unscored"))
+    writer = run.writer()
+    writer.event(Event(at=1000.0, kind="phase", text="playing"))
+    writer.record([Episode(id="1-0-0", step=1, group=0, sample=0, environment="catch", status="env_lost")])
+    writer.close()
+    shown = runs.draw(store.runs(), runs.Curves(store))
+    assert "Nothing scored yet" in shown and "0.00" not in shown
+    assert 'data-ago="1000"' in shown
+
+
+def test_a_curve_has_gaps_where_nothing_was_scored():
+    assert runs.spark([None, 1.0]) == ""
+    assert re.search(r'd="([^"]+)"', runs.spark([0.0, 1.0, None, 0.5, 1.0]))[1].count("M") == 2
+    assert len(runs.spark([n / 5000 for n in range(5000)])) < 2000
+
+
+def test_an_unchanged_list_is_the_same_text(store):
+    store.create(load_spec("echo"))
+    curves = runs.Curves(store)
+    assert runs.draw(store.runs(), curves) == runs.draw(store.runs(), curves)
