@@ -90,16 +90,17 @@ class Worker:
         if run is None or run.result():
             self.queue.move(place.run, "waiting", "ended", ended=time.time())
             return
-        resources = run.spec.resources
-        where = executor(resources.executor)
-        gpus = self._room(where, resources.gpus)
-        if gpus is None or not self.queue.move(place.run, "waiting", "claimed", worker=self.name):
-            return
         try:
+            resources = run.spec.resources
+            where = executor(resources.executor)
+            gpus = self._room(where, resources.gpus)
+            if gpus is None or not self.queue.move(place.run, "waiting", "claimed", worker=self.name):
+                return
             started = where.start(run.path, resources, gpus)
         except OrtamError as error:
-            self.queue.move(place.run, "claimed", "ended", ended=time.time(), reason=str(error))
             run.conclude(Result(status="failed", reason=str(error), ended=time.time()))
+            for state in ("waiting", "claimed"):
+                self.queue.move(place.run, state, "ended", ended=time.time(), reason=str(error))
             return
         self._started[place.run] = started
         self.queue.move(place.run, "claimed", "running", pid=started.pid, born=started.born, started=time.time(),
@@ -115,8 +116,10 @@ class Worker:
         return tuple(free[:wanted]) if len(free) >= wanted else None
 
     def _run(self, place: Place) -> Run | None:
+        """None where the folder is gone."""
         with contextlib.suppress(OrtamError):
-            return self.store.run(place.run)
+            run = self.store.run(place.run)
+            return run if run.id == place.run else None
         return None
 
 

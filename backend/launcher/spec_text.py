@@ -103,12 +103,14 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node, deep=False):
-        seen = set()
+        seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a field's name must be plain text", problem_mark=key.start_mark)
             if key.value in seen:
                 raise yaml.MarkedYAMLError(problem=f"{key.value} is written twice; remove one",
                                            problem_mark=key.start_mark)
-            seen.add(key.value if isinstance(key.value, str) else id(key))
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 

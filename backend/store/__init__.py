@@ -121,7 +121,12 @@ class Store:
         if not self.folder.is_dir():
             return []
         runs = [Run(path) for path in self.folder.iterdir() if (path / "spec.yaml").is_file()]
-        return sorted(runs, key=lambda run: (not run.demo, run.id), reverse=True)
+        return sorted(runs, key=_age, reverse=True)
+
+
+def _age(run: Run) -> tuple[bool, str, int]:
+    """Later is larger; of two runs of one second, the one whose spec was written later."""
+    return not run.demo, run.id[:len("YYYYMMDD-HHMMSS")], (run.path / "spec.yaml").stat().st_mtime_ns
 
 
 def _named(id: str) -> str:

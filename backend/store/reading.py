@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backend.errors import EpisodeNotFound, SpecError
+from backend.errors import EpisodeNotFound, OrtamError, SpecError
 from backend.records import Episode, EpisodeStatus, Event, MetricPoint
 from backend.store import codec
 from backend.store.sorting import order, past, sort_keys
@@ -69,15 +69,16 @@ class Reading:
         self.path = path
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """Raises OrtamError where the file can't be read."""
         if not self.path.exists():
             return []
         try:
             with reading(self.path) as connection:
                 return connection.execute(sql, parameters).fetchall()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             if "no such table" in str(error):
                 return []
-            raise
+            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it") from None
 
     # ------------------------------------------------------------------------------------------------------ episodes
 
@@ -131,17 +132,12 @@ class Reading:
         return " AND ".join(parts), parameters
 
     def episode(self, run: str, id: str) -> Episode:
-        if not self.path.exists():
-            raise EpisodeNotFound(f"{run} has no episode {id!r}: none has been recorded yet")
+        if not self.count([], None, None, {"id": id}):
+            raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
         with reading(self.path) as connection:
-            try:
-                row = connection.execute(_WHOLE, (codec.escape(id),)).fetchone()
-                turns = [] if row is None else connection.execute(
-                    "SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
-            except sqlite3.OperationalError:
-                row, turns = None, []
-            if row is None:
-                raise EpisodeNotFound(f"{run} has no episode {id!r}; list what it has with: episodes {run}")
+            row = connection.execute(_WHOLE, (codec.escape(id),)).fetchone()
+            turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_",
+                                       (row["seq"],)).fetchall()
             return _episode(connection, row, turns)
 
     # --------------------------------------------------------------------------------------- curves, metrics, events

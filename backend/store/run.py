@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import sqlite3
 import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from backend.errors import OrtamError
 from backend.records import ENDED, Episode, Event, MetricPoint, Result, RunSpec, RunStatus
 from backend.store import codec
 from backend.store.queue import Queue
@@ -118,7 +120,7 @@ class Run:
         step, usual = self._pace()
         steps = self.spec.train.steps
         left = None if ended or usual is None else max(0.0, usual * (steps - (step or 0)))
-        phases = self._reading.rows("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
+        phases = self._told("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
         reason = result.reason if result else self._why(status)
         elapsed = None if started is None else max(0.0, end - started)
         return Progress(step or 0, steps, codec.unescape(phases[0][0]) if phases else "", elapsed, left, reason)
@@ -139,24 +141,31 @@ class Run:
 
     def started(self) -> float | None:
         """Unix time at which the trainer began; None before it did."""
-        times = [row[0] for row in self._reading.rows("SELECT min(at) FROM events") if row[0]]
+        times = [row[0] for row in self._told("SELECT min(at) FROM events") if row[0]]
         if locked := self._lock_says().get("at"):
             times.append(locked)
         return min(times, default=None)
 
     def so_far(self) -> tuple[int, float | None]:
         """How many episodes are recorded, and the mean total of the last step; None before one was scored."""
-        rows = self._reading.rows("SELECT (SELECT count(*) FROM episodes), (SELECT mean FROM curves WHERE "
-                                  "name = 'total' AND environment = '' ORDER BY step DESC LIMIT 1)")
+        rows = self._told("SELECT (SELECT count(*) FROM episodes), (SELECT mean FROM curves WHERE "
+                          "name = 'total' AND environment = '' ORDER BY step DESC LIMIT 1)")
         return tuple(rows[0]) if rows else (0, None)
 
+    def _told(self, sql: str) -> list[sqlite3.Row]:
+        """For what a run's state is worked out from: a file that can't be read says nothing."""
+        try:
+            return self._reading.rows(sql)
+        except OrtamError:
+            return []
+
     def _last_step(self) -> int | None:
-        rows = self._reading.rows("SELECT max(step) FROM steps")
+        rows = self._told("SELECT max(step) FROM steps")
         return rows[0][0] if rows else None
 
     def _pace(self) -> tuple[int | None, float | None]:
         """The last recorded step, and the median seconds of a recent step."""
-        rows = self._reading.rows("SELECT step, at FROM steps ORDER BY step DESC LIMIT 30")
+        rows = self._told("SELECT step, at FROM steps ORDER BY step DESC LIMIT 30")
         if not rows:
             return None, None
         gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"])

@@ -1,7 +1,7 @@
 """The order of an episode list, and what lies before and after a place in it.
 
-Episodes without a value come last in both directions. Ties are settled, so the order is the same each time, and in a way
-that lets an index give it.
+Episodes without a value come last in both directions. Ties are settled, so the order is the same each time, and in a
+way that lets an index give it.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ def sort_keys(sort: str, terms: Sequence[str]) -> list[Key]:
         return [Key(SORTABLE[name], down, name in NULLABLE), Key("seq", down)]
     if name in terms:
         return [Key(f"""json_extract(scores, '$."{name}"')""", down, True), Key("seq", down)]
-    raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, with - in "
-                            "front for the largest first")
+    raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, "
+                            "with - in front for the largest first")
 
 
 def order(keys: Sequence[Key], forward: bool = True) -> str:
