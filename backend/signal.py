@@ -185,7 +185,9 @@ def _reward(now, then, span) -> list[Fact]:
     if mean is None:
         return [Fact("reward", "not scored", "warn", about="No episode of the last steps could be scored.")]
     old, _ = _mean(then)
-    change = "" if old is None else f"{mean - old:+.2f} in {count(span, 'step')}"
+    change = ""
+    if old is not None:
+        change = "steady" if abs(mean - old) < 0.005 else f"{mean - old:+.2f} in {count(span, 'step')}"
     about = f"Mean total of the scored episodes, {_last(span)}."
     return [Fact("reward", f"{mean:.2f}", change=change.replace("-", "−"), about=about)]
 

@@ -112,7 +112,7 @@
 
     label() {
       const present = this.present();
-      this.legend.classList.toggle("o-one", present.length === 1);
+      this.legend.classList.toggle("o-watch-one", present.length === 1 && this.shown.kind === "lines");
       this.legend.replaceChildren(...present.map((series) => {
         const line = this.lines.get(series.key);
         const chip = make("button", "o-line-key");
@@ -221,8 +221,8 @@
       if (kind === "shares") return { range: [0, 1] };
       const values = this.present().flatMap(({ key }) => this.lines.get(key).y.filter((y) => y !== null));
       const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
-      if (share) return { range: high > 0.4 ? [-0.02, 1.04] : [-0.05 * high - 0.0002, Math.max(1.25 * high, 0.01)] };
-      if (low === high && low > 0) return { range: [0, 2 * low] };
+      if (share) return { range: high > 0.4 || high === 0 ? [-0.02, 1.04] : [-0.05 * high - 0.0002, Math.max(1.25 * high, 0.01)] };
+      if (low === high && low >= 0) return { range: low ? [0, 2 * low] : [-0.05, 1] };
       return { autorange: true };
     }
 

@@ -67,7 +67,7 @@ window.ortamWatch = (element, server) => {
       have.parts[name] = mark;
       put(name, html);
     }
-    for (const box of element.querySelectorAll(".o-wrong .o-console")) box.scrollTop = box.scrollHeight;
+    for (const box of element.querySelectorAll(".o-watch-wrong .o-console")) box.scrollTop = box.scrollHeight;
     const waiting = !told.episodes;
     if (!chosen && tab !== (waiting ? "log" : "terms")) {
       open(waiting ? "log" : "terms");
@@ -177,7 +177,7 @@ window.ortamWatch = (element, server) => {
 
   /* --------------------------------------------------------------------------------------------- tabs and log */
 
-  const log = one(".o-log");
+  const log = one(".o-watch-log");
   const printed = ({ lines, next }) => {
     if (!log.firstChild && lines.length === 1 && !lines[0]) { logAt = next; return; }
     const below = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
@@ -232,14 +232,14 @@ window.ortamWatch = (element, server) => {
     const question = document.createElement("span");
     question.textContent = sure;
     const back = () => { box.replaceWith(button); button.disabled = false; };
-    const sureOf = make(yes, "o-danger", async () => {
+    const sureOf = make(yes, "o-watch-danger", async () => {
       back();
       button.disabled = true;
       const told = await server[button.dataset.call]({ run }).catch(() => ({ problem: "The server doesn't answer; try again in a moment." }));
       if (told?.problem) {
         button.disabled = false;
         const said = document.createElement("span");
-        said.className = "o-small o-not";
+        said.className = "o-small o-watch-not";
         said.setAttribute("role", "alert");
         said.textContent = told.problem;
         button.before(said);

@@ -81,7 +81,7 @@ def progress(status: str, told) -> str:
 
 def _chip(status: str) -> str:
     made = shell.chip(status, run=True)
-    return f'<span class="o-live">{made}</span>' if status in LIVE else made
+    return f'<span class="o-watch-live">{made}</span>' if status in LIVE else made
 
 
 def _doing(status: str, progress) -> str:
@@ -155,7 +155,8 @@ def _wrong(title: str, cause: str, what_to_do: str, last_lines: Sequence[str]) -
         )
     more = f'<p class="o-muted">{text(what_to_do)}</p>' if what_to_do else ""
     return (
-        f'<div class="o-problem o-error o-wrong" role="alert"><i aria-hidden="true">!</i><div><b>{escape(title)}</b>'
+        '<div class="o-problem o-error o-watch-wrong" role="alert"><i aria-hidden="true">!</i>'
+        f"<div><b>{escape(title)}</b>"
         f"<p>{text(cause)}</p>{more}</div>{printed}</div>"
     )
 
@@ -184,13 +185,14 @@ def health(run: str, told: Health) -> str:
     if not told.facts:
         return ""
     facts = "".join(
-        f'<div class="o-fact o-{fact.level}" title="{escape(fact.about)}"><dt class="o-label">{escape(fact.label)}</dt>'
-        f'<dd><b class="{"o-stat" if n == 0 else "o-fact-value"} o-num">{escape(fact.value)}</b>'
+        f'<div class="o-vital o-level-{fact.level}" title="{escape(fact.about)}">'
+        f'<dt class="o-label">{escape(fact.label)}</dt>'
+        f'<dd><b class="{"o-stat" if n == 0 else "o-vital-value"} o-num">{escape(fact.value)}</b>'
         f'<span class="o-small o-muted o-num">{escape(fact.change)}</span></dd></div>'
         for n, fact in enumerate(told.facts)
     )
     notes = "".join(
-        f'<li class="o-{note.level}"><i aria-hidden="true">{_sign(note.level)}</i><span>{text(note.text)} '
+        f'<li class="o-level-{note.level}"><i aria-hidden="true">{_sign(note.level)}</i><span>{text(note.text)} '
         f'<span class="o-muted">{text(note.remedy)}</span></span>{_see(run, note.look)}</li>'
         for note in told.notes
     )
@@ -220,11 +222,11 @@ def card(run: str, episode: Episode, named: str = "transcript") -> str:
     total = "not scored" if episode.total is None else f"total {episode.total:.3g}"
     title = f"Episode {episode.id}: {total}. {episode.stop}"
     return (
-        f'<a class="o-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}" '
-        f'title="{attribute(title)}"><span class="o-episode-board" aria-hidden="true">{shown}</span>'
+        f'<a class="o-watch-episode o-{episode.status}" href="{address("episode", run=run, id=episode.id)}" '
+        f'title="{attribute(title)}"><span class="o-watch-episode-board" aria-hidden="true">{shown}</span>'
         f'<span class="o-chip o-{episode.status}"><i aria-hidden="true">{LETTERS.get(episode.status, "?")}</i>'
         f"{words}</span>"
-        f'<span class="o-episode-line"><b class="o-num">{worth}</b>'
+        f'<span class="o-watch-episode-line"><b class="o-num">{worth}</b>'
         f'<span class="o-small o-muted o-num">{place}</span></span></a>'
     )
 
@@ -245,13 +247,15 @@ def waiting(status: str, spec: RunSpec, phase: str) -> str:
             if tiny
             else "Some minutes the first time, while the weights are fetched; then it depends on the model's size.",
         )
+    if "environment" in phase or "session" in phase:
+        return shell.empty("Starting the environments", "A few seconds for those that ship here.")
     if "warm" in phase:
         return shell.empty(
             "Warming up", "The policy imitates scripted games before it plays its own; the log shows how far it is."
         )
     return shell.empty(
-        "The first episodes are being played" if "play" in phase or "open" in phase else "Getting ready",
-        f"They appear here together, when all {spec.train.episodes_per_step} of the step have ended"
+        "The first episodes are being played" if re.search("play|open", phase) else "Getting ready",
+        f"Episodes appear here together, when all {spec.train.episodes_per_step} of the first step have ended"
         + (": usually within a minute." if tiny else "."),
     )
 
@@ -266,13 +270,12 @@ def step_panel(
     told = {group.group: group for group in groups}
     if not by_group:
         return (
-            f'<div class="o-card o-step">{_step_bar(run, step, 0, nearest)}'
+            f'<div class="o-card o-watch-step">{_step_bar(run, step, 0, nearest)}'
             '<p class="o-muted">No episodes were recorded at this step.</p></div>'
         )
     body = "".join(_group(run, number_, by_group[number_], told.get(number_)) for number_ in sorted(by_group))
-    return (
-        f'<div class="o-card o-step">{_step_bar(run, step, len(rows), nearest)}<div class="o-groups">{body}</div></div>'
-    )
+    bar = _step_bar(run, step, len(rows), nearest)
+    return f'<div class="o-card o-watch-step">{bar}<div class="o-watch-groups">{body}</div></div>'
 
 
 def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int | None]) -> str:
@@ -286,7 +289,7 @@ def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int
         f'<a class="o-link" href="{address("episode", run=run, step=step)}">open them in Replay</a>' if episodes else ""
     )
     return (
-        f'<div class="o-step-bar"><div class="o-row"><h2 class="o-h2 o-num">Step {step:,}</h2>{before}{after}'
+        f'<div class="o-watch-step-bar"><div class="o-row"><h2 class="o-h2 o-num">Step {step:,}</h2>{before}{after}'
         f'<span class="o-muted">{counted(episodes, "episode")}</span></div><div class="o-row">{link}'
         '<button class="o-icon" type="button" data-do="close-step" aria-label="Close">×</button></div></div>'
     )
@@ -295,7 +298,7 @@ def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int
 def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
     ordered = sorted(rows, key=lambda row: (row.total is None, -(row.total or 0), row.sample))
     pills = "".join(
-        f'<a class="o-pill o-{row.status}" href="{address("episode", run=run, id=row.id)}" '
+        f'<a class="o-watch-pill o-{row.status}" href="{address("episode", run=run, id=row.id)}" '
         f'title="{_pill_title(row)}"><i aria-hidden="true">{LETTERS.get(row.status, "?")}</i>'
         f'<span class="o-num">{"–" if row.total is None else number(row.total)}</span></a>'
         for row in ordered
@@ -309,7 +312,7 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
     )
     return (
         f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {number_}</b>{task}{said}</div>'
-        f'<div class="o-pills">{pills}</div></div>'
+        f'<div class="o-watch-pills">{pills}</div></div>'
     )
 
 
@@ -334,7 +337,7 @@ def _verdict(group: Group) -> str:
 
 def spec_panel(run: str, yaml: str) -> str:
     return (
-        '<div class="o-spec"><div class="o-row">'
+        '<div class="o-watch-spec"><div class="o-row">'
         '<button class="o-button o-small" type="button" data-do="copy">Copy</button>'
         f'<a class="o-button o-small" href="{address("launch", **{"from": run})}">Launch again with changes</a></div>'
         f'<pre class="o-yaml" tabindex="0">{coloured_yaml(yaml)}</pre></div>'
