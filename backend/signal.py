@@ -240,7 +240,7 @@ def _signal(groups) -> tuple[list[Fact], list[Note]]:
                 "warn" if live else "bad",
                 f"{causes['all lost']} of {all_} groups lost every episode: nothing to learn there.",
                 "Add partial credit or easier tasks.",
-                {"status": "lost"},
+                {"where": f"status in {tuple(sorted(LOST))}"},
             )
         )
     if causes["all won"] * 2 >= all_:

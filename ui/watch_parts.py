@@ -308,7 +308,7 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
     task = (
         ""
         if task is None
-        else f'<span class="o-small o-muted">{text(task if isinstance(task, str) else as_json(task))}</span>'
+        else f'<span class="o-small o-muted">task {text(task if isinstance(task, str) else as_json(task))}</span>'
     )
     return (
         f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {number_}</b>{task}{said}</div>'
