@@ -13,6 +13,7 @@ from backend.records import (
     GenerationSettings,
     Resources,
     RunSpec,
+    TaskSelection,
     TrainSettings,
     WarmUp,
 )
@@ -61,7 +62,7 @@ def test_bounds_are_read_from_the_record(name, said):
 def test_every_setting_of_a_run_has_a_place_in_the_form():
     form = page(recipes(), starters())
     for prefix, record in (("train.", TrainSettings), ("generation.", GenerationSettings), ("warm_up.", WarmUp),
-                           ("evaluate.", Evaluation)):
+                           ("evaluate.", Evaluation), ("tasks.", TaskSelection)):
         for name in record.model_fields:
             assert f'data-key="{prefix}{name}"' in form, prefix + name
 

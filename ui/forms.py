@@ -30,12 +30,13 @@ def field(record: type[BaseModel], name: str, prefix: str = "", wide: bool = Fal
     if kind == "choice":
         return f'<fieldset class="{css}"><legend>{label}</legend>{segments(key, choices(info))}{note}</fieldset>'
     hint = f' placeholder="{attribute(placeholder)}"' if placeholder else ""
+    place = f'data-key="{key}" data-kind="{kind}"{empty(info)}{hint}'
     if rows:
-        control = f'<textarea rows="{rows}" data-key="{key}" data-kind="{kind}"{hint} spellcheck="false"></textarea>'
+        control = f'<textarea rows="{rows}" {place} spellcheck="false"></textarea>'
     else:
         more = f' list="{suggestions}"' if suggestions else ""
         within = f' title="{attribute(bounds(info))}"' if bounds(info) else ""
-        control = f'<input type="text" data-key="{key}" data-kind="{kind}"{typed(kind)}{within}{hint}{more} {PLAIN}>'
+        control = f'<input type="text" {place}{typed(kind)}{within}{more} {PLAIN}>'
     return f'<div class="{css}"><label><span>{label}</span>{control}</label>{note}</div>'
 
 
@@ -57,18 +58,23 @@ def segments(key: str, values: tuple[str, ...]) -> str:
         f"<span>{WORDS.get(value, value)}</span></label>" for value in values) + "</div>"
 
 
+def empty(info: FieldInfo) -> str:
+    """Marks an input that may be left empty, which stands for None."""
+    return " data-empty" if type(None) in get_args(info.annotation) else ""
+
+
 def typed(kind: str) -> str:
     """Which keys a phone shows."""
     return {"int": ' inputmode="numeric"', "float": ' inputmode="decimal"'}.get(kind, "")
 
 
 def kind_of(info: FieldInfo) -> str:
-    """bool, choice, int, float, map or text; an optional one counts as what it holds."""
+    """bool, choice, int, float, map, list or text; an optional one counts as what it holds."""
     held = _held(info.annotation)
     if get_origin(held) is Literal:
         return "choice"
-    if get_origin(held) is dict:
-        return "map"
+    if get_origin(held) in (dict, tuple):
+        return "map" if get_origin(held) is dict else "list"
     return {bool: "bool", int: "int", float: "float"}.get(held, "text")
 
 

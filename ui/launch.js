@@ -6,10 +6,11 @@ window.ortamLaunch = (root, server) => {
   page.dataset.ready = "yes";
   const $ = (selector, from = page) => from.querySelector(selector);
   const all = (selector, from = page) => [...from.querySelectorAll(selector)];
-  const form = $("form"), yaml = $("#o-yaml"), paint = $(".o-yaml pre");
+  const form = $("form"), yaml = $("#o-yaml"), paint = $(".o-spec-text pre");
   const known = JSON.parse(page.dataset.known);
   const DRAFT = "ortam-draft";
-  let asked = 0, waiting = null, executor = null, touched = "form";
+  let asked = 0, waiting = null, touched = "form";
+  let base = {};  /* what was filled in last: settings that have no place in the form stay as they are */
 
   /* ------------------------------------------------------------------------------------------- values in, values out */
   const get = (from, path) => path.split(".").reduce((value, key) => value?.[key], from);
@@ -24,6 +25,7 @@ window.ortamLaunch = (root, server) => {
   const spell = (kind, value) => {
     if (value === null || value === undefined) return "";
     if (kind === "map") return spellMap(value);
+    if (kind === "list" && Array.isArray(value)) return value.join(", ");
     if (kind === "float" && typeof value === "number" && value && Math.abs(value) < 1e-3) return value.toExponential();
     return typeof value === "object" ? JSON.stringify(value) : String(value);
   };
@@ -32,19 +34,19 @@ window.ortamLaunch = (root, server) => {
     else if (input.dataset.kind === "choice") input.checked = input.value === value;
     else if (input !== document.activeElement) input.value = spell(input.dataset.kind, value);
   };
-  const optional = new Set(["micro_batch", "server_url", "max_turns", "prompt"]);
+  const numeral = (raw) => raw !== "" && isFinite(raw) ? Number(raw) : raw;
   const value = (input) => {
-    const kind = input.dataset.kind, name = input.dataset.key.split(".").pop(), raw = input.value.trim();
+    const { kind, key } = input.dataset, raw = input.value.trim();
     if (kind === "bool") return input.checked;
-    if (raw === "" && optional.has(name)) return null;
-    if (kind === "int" || kind === "float") return raw !== "" && isFinite(raw) ? Number(raw) : raw;
-    return kind === "text" && name !== "prompt" ? raw : input.value;
+    if (raw === "" && "empty" in input.dataset) return null;
+    if (kind === "int" || kind === "float") return numeral(raw);
+    if (kind === "list") return raw.split(",").map((part) => numeral(part.trim()));
+    return key === "prompt" || kind === "map" ? input.value : raw;
   };
   const inputs = (from) => all("[data-key]", from);
   const fill = (spec) => {
     for (const part of all("[data-optional]")) {
       part.checked = Boolean(spec[part.dataset.optional]);
-      if (!part.checked) continue;
     }
     for (const input of inputs(form)) {
       if (input.closest("[data-row]")) continue;
@@ -55,24 +57,26 @@ window.ortamLaunch = (root, server) => {
     }
     rows("environments", Array.isArray(spec.environments) ? spec.environments : []);
     rows("rewards", Array.isArray(spec.rewards) ? spec.rewards : []);
-    executor = spec.resources?.executor ?? null;
+    base = spec;
     shape();
   };
   const collect = () => {
-    const draft = {};
+    const draft = structuredClone(base);
+    for (const part of all("[data-optional]")) {
+      const name = part.dataset.optional;
+      draft[name] = part.checked ? draft[name] ?? {} : null;
+    }
     for (const input of inputs(form)) {
       if (input.closest("[data-row]") || (input.dataset.kind === "choice" && !input.checked)) continue;
       const part = input.closest("[data-part]")?.dataset.part;
       if (part && !$(`[data-optional=${part}]`).checked) continue;
       put(draft, input.dataset.key, value(input));
     }
-    for (const part of all("[data-optional]")) if (!part.checked) draft[part.dataset.optional] = null;
     for (const kind of ["environments", "rewards"]) draft[kind] = rowsOf(kind).map(collectRow);
-    if (executor) put(draft, "resources.executor", executor);
     return draft;
   };
   const collectRow = (row) => {
-    const held = {};
+    const held = structuredClone(row.held ?? {});
     for (const input of inputs(row)) put(held, input.dataset.key, value(input));
     const applies = all("[data-applies] input", row);
     if (applies.length) {
@@ -119,7 +123,7 @@ window.ortamLaunch = (root, server) => {
       for (const id of named) {
         const label = document.createElement("label"), input = document.createElement("input");
         Object.assign(input, { type: "checkbox", value: id, checked: !chosen || !chosen.length || chosen.includes(id) });
-        label.append(input, id);
+        label.append(input, Object.assign(document.createElement("span"), { textContent: id }));
         box.append(label);
       }
     }
@@ -160,7 +164,7 @@ window.ortamLaunch = (root, server) => {
     for (const el of all("[data-note]")) {
       el.help ??= el.textContent;
       el.textContent = el.help;
-      el.classList.remove("o-bad");
+      el.classList.remove("o-wrong");
     }
     for (const el of all("[aria-invalid]")) el.removeAttribute("aria-invalid");
     const list = [];
@@ -168,7 +172,7 @@ window.ortamLaunch = (root, server) => {
       const at = field && note(field);
       if (at) {
         at.textContent = message;
-        at.classList.add("o-bad");
+        at.classList.add("o-wrong");
         const last = field.split(".").pop(), scope = at.closest("[data-row], .o-field") ?? form;
         (scope.querySelector(`[data-key$="${CSS.escape(last)}"]`) ?? controlOf(at))?.setAttribute("aria-invalid", "true");
       }
@@ -236,7 +240,7 @@ window.ortamLaunch = (root, server) => {
         return;
       }
       showProblems(answer.problems);
-      const first = $("[data-note].o-bad") ?? $("[data-problems]");
+      const first = $("[data-note].o-wrong") ?? $("[data-problems]");
       first.matches("[data-note]") ? reveal(first) : first.scrollIntoView({ block: "nearest" });
     } catch { trouble(); }
     state.textContent = "";

@@ -63,6 +63,7 @@ def rows() -> dict[str, str]:
                         + field(TaskSelection, "count", "tasks.")
                         + field(EnvironmentSpec, "max_turns", placeholder="its own")),
         "environment_more": (field(TaskSelection, "first_seed", "tasks.") + field(EnvironmentSpec, "use")
+                             + field(TaskSelection, "split", "tasks.") + field(TaskSelection, "indices", "tasks.")
                              + field(EnvironmentSpec, "options", wide=True, rows=2, placeholder="name: value")
                              + field(EnvironmentSpec, "prompt", wide=True, rows=4,
                                      placeholder="the environment's own")),

@@ -36,7 +36,7 @@ def frame(read_only: bool) -> str:
     button = "" if read_only else '<a class="o-button o-primary" href="/launch">New run</a>'
     trouble = shell.problem("The server doesn't answer.", "This list is as it was, and is asked for again every few "
                             "seconds. If that doesn't help, start python app.py again; training goes on without it.")
-    return ('<div class="o-runs-top"><h1 class="o-title">Runs</h1><input type="search" class="o-search" '
+    return ('<div class="o-runs-top"><h1 class="o-title">Runs</h1><input type="search" class="o-runs-search" '
             'aria-label="Search runs" placeholder="Name, model, environment or status" autocomplete="off" '
             f'spellcheck="false">{button}</div><div data-trouble hidden>{trouble}</div>'
             f"<div data-list>{shell.skeleton(8)}</div>")
