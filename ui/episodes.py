@@ -1,5 +1,7 @@
-"""The list of a run's episodes: what is asked in the address, the filters, the rows, the pages. All of it is links and one
-plain form, so that every row can be opened in a new tab and every view can be sent to someone."""
+"""The list of a run's episodes: what the address asks for, the filters, the rows, the pages; and the group as a strip.
+
+All of it is links and one plain form, so that every row opens in a new tab and every view can be sent to someone.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 from backend.errors import OrtamError, SpecError
 from backend.records import Episode, EpisodeStatus, RunSpec
 from ui import shell
-from ui.written import attribute, counted, number, text
+from ui.written import attribute, counted, named, number, text
 
 PER_PAGE = 50
 NEWEST = "-step"
@@ -54,8 +56,7 @@ class Asked:
         """The address of the same view with something changed; what is at its default is left out."""
         asked = replace(self, **changes)
         usual = Asked()
-        parts = {name: value for name in self.__dataclass_fields__ if (value := getattr(asked, name)) != getattr(usual, name)
-                 and value is not None}
+        parts = {name: value for name, value in vars(asked).items() if value not in (None, getattr(usual, name))}
         return f"/episode?{urlencode(parts, errors='replace')}"
 
     def filters(self) -> dict[str, Any]:
@@ -77,9 +78,9 @@ def episodes(run, spec: RunSpec, asked: Asked) -> str:
     except OrtamError as error:
         problem = shell.problem(str(error))
     body = problem or (_table(rows, spec, asked) if rows else _nothing(run, asked))
-    return (f'<section class="o-episodes" data-list="{attribute(asked.to(id="", turn=None))}" aria-label="Episodes">'
-            f'<div class="o-episodes-head"><h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, found)}</span>'
-            f"</div>{_form(spec, asked)}{body}{_pages(asked, found)}</section>")
+    return (f'<section class="o-episodes" aria-label="Episodes"><div class="o-episodes-head">'
+            f'<h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, found)}</span></div>'
+            f"{_form(spec, asked)}{body}{_pages(asked, found)}</section>")
 
 
 def _span(asked: Asked, found: int) -> str:
@@ -89,7 +90,8 @@ def _span(asked: Asked, found: int) -> str:
 
 def _nothing(run, asked: Asked) -> str:
     if asked.filters() or asked.page > 1:
-        return shell.empty("No episode matches", "Change a filter or clear them all.", ("Clear filters", asked.clear().to()))
+        return shell.empty("No episode matches", "Change a filter or clear them all.",
+                           ("Clear filters", asked.clear().to()))
     return shell.empty("No episode yet", "The first ones arrive when the first step has been played.",
                        ("Watch the run", f"/run?{urlencode({'id': run.id})}"))
 
@@ -102,37 +104,40 @@ def _form(spec: RunSpec, asked: Asked) -> str:
     kept = f'<input type="hidden" name="run" value="{attribute(asked.run)}">'
     if asked.sort != NEWEST:
         kept += f'<input type="hidden" name="sort" value="{attribute(asked.sort)}">'
-    clear = f'<a class="o-link" href="{attribute(asked.clear().to(sort=asked.sort))}">Clear</a>' if asked.filters() else ""
+    clear = asked.clear().to(sort=asked.sort)
+    undo = f'<a class="o-link" href="{attribute(clear)}">Clear</a>' if asked.filters() else ""
     return (
         f'<form class="o-filters" method="get" action="/episode" role="search">{kept}'
-        f'<label class="o-search"><span class="o-label">Where</span><input name="where" type="search" autocomplete="off" '
-        f'spellcheck="false" placeholder="won and guesses &lt;= 3" value="{attribute(asked.where)}" '
-        f'title="An expression over facts, reward terms and columns such as total, advantage, turns, tokens (/)"></label>'
+        f'<label class="o-search"><span class="o-label">Where</span><input name="where" type="search" '
+        f'autocomplete="off" spellcheck="false" placeholder="won and guesses &lt;= 3" value="{attribute(asked.where)}" '
+        f'title="An expression over facts, reward terms and columns such as total, advantage or turns (/)"></label>'
         + _select("status", "Status", list(get_args(EpisodeStatus)), asked.status)
         + (_select("environment", "Environment", environments, asked.environment) if len(environments) > 1 else "")
         + _select("phase", "Phase", ["train", "eval", "play"], asked.phase)
         + _whole("step", "Step", asked.step) + _whole("group", "Group", asked.group)
-        + f'<button class="o-button" type="submit">Filter</button>{clear}</form>')
+        + f'<button class="o-button" type="submit">Filter</button>{undo}</form>')
 
 
 def _select(name: str, label: str, choices: Sequence[str], chosen: str) -> str:
     options = "".join(f'<option value="{attribute(choice)}"{" selected" * (choice == chosen)}>'
                       f'{text(choice.replace("env_", "environment ").replace("_", " "))}</option>'
                       for choice in dict.fromkeys([*choices, *([chosen] if chosen else [])]))
-    return (f'<label><span class="o-label">{label}</span><select name="{name}"><option value="">Any</option>{options}</select>'
-            f"</label>")
+    return (f'<label><span class="o-label">{label}</span><select name="{name}"><option value="">Any</option>'
+            f"{options}</select></label>")
 
 
 def _whole(name: str, label: str, value: int | None) -> str:
-    return (f'<label class="o-whole"><span class="o-label">{label}</span><input name="{name}" inputmode="numeric" size="5" '
+    return (f'<label class="o-whole"><span class="o-label">{label}</span><input name="{name}" inputmode="numeric" '
             f'placeholder="Any" value="{"" if value is None else value}"></label>')
 
 
 # ------------------------------------------------------------------------------------------------------------- rows
 
-COLUMNS = (("status", "Status", ""), ("id", "Episode", ""), ("step", "Step", "o-right o-wide"), ("group", "Group", "o-right o-wide"),
-           ("turns", "Turns", "o-right o-wide"), ("tokens", "Tokens", "o-right o-wide"), (None, "Terms", "o-wider"),
-           ("total", "Total", "o-right"), ("advantage", "Advantage", "o-right"))
+COLUMNS = (("status", "Status", ""), ("id", "Episode", ""), ("step", "Step", "o-right o-col-m"),
+           ("group", "Group", "o-right o-col-m"), ("turns", "Turns", "o-right o-col-m"),
+           ("tokens", "Tokens", "o-right o-col-m"), (None, "Terms", "o-col-l"), ("total", "Total", "o-right"),
+           ("advantage", "Advantage", "o-right"))
+"""(what to sort by, heading, css); `o-col-m` columns are left out on a phone, `o-col-l` on a tablet too."""
 
 
 def _table(rows, spec: RunSpec, asked: Asked) -> str:
@@ -147,8 +152,8 @@ def _head(name: str | None, label: str, css: str, asked: Asked) -> str:
         return f'<th class="{css}">{label}</th>'
     now = asked.sort.removeprefix("-") == name
     down = asked.sort.startswith("-")
-    text_first = name in ("status", "id")
-    following = (name if down else f"-{name}") if now else (name if text_first else f"-{name}")
+    smallest_first = down if now else name in ("status", "id")
+    following = name if smallest_first else f"-{name}"
     order = f' aria-sort="{"descending" if down else "ascending"}"' if now else ""
     arrow = ("↓" if down else "↑") if now else ""
     return (f'<th class="{css}"{order}><a href="{attribute(asked.to(sort=following, page=1))}">{label}'
@@ -156,18 +161,20 @@ def _head(name: str | None, label: str, css: str, asked: Asked) -> str:
 
 
 def _row(row, mixed: bool, asked: Asked) -> str:
-    address = attribute(asked.to(run=asked.run, id=row.id, turn=None))
+    address = attribute(asked.to(id=row.id, turn=None))
     here = ' aria-current="true"' if row.id == asked.id else ""
     environment = f'<span class="o-tag">{text(row.environment[:40])}</span>' if mixed else ""
     phase = f'<span class="o-tag">{text(row.phase)}</span>' if row.phase != "train" else ""
-    fault = f'<span class="o-fault-note" title="{attribute(row.fault[:500])}">fault</span>' if row.fault else ""
+    fault = f'<span class="o-tag o-bad" title="{attribute(row.fault[:500])}">fault</span>' if row.fault else ""
     terms = "".join(_badge(name, score) for name, score in row.scores.items())
-    return (f'<tr data-id="{attribute(row.id)}"{here}><td>{shell.chip(row.status)}</td>'
-            f'<td><a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}</td>'
-            f'<td class="o-right o-wide">{row.step:,}</td><td class="o-right o-wide">{row.group:,}</td>'
-            f'<td class="o-right o-wide">{row.turns:,}</td><td class="o-right o-wide">'
-            f'{"" if row.tokens is None else f"{row.tokens:,}"}</td><td class="o-wider"><div class="o-badges">{terms}</div></td>'
-            f'<td class="o-right">{number(row.total)}</td><td class="o-right">{_advantage(row.advantage)}</td></tr>')
+    tokens = "" if row.tokens is None else f"{row.tokens:,}"
+    cells = (
+        shell.chip(row.status),
+        f'<a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}',
+        f"{row.step:,}", f"{row.group:,}", f"{row.turns:,}", tokens, f'<div class="o-badges">{terms}</div>',
+        number(row.total), _advantage(row.advantage))
+    drawn = "".join(f'<td class="{css}">{cell}</td>' for (_, _, css), cell in zip(COLUMNS, cells, strict=True))
+    return f'<tr data-id="{named(row.id)}"{here}>{drawn}</tr>'
 
 
 def _badge(name: str, score: float | None) -> str:
@@ -211,7 +218,7 @@ def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:
     notes = [counted(len(episodes_), "episode"), f"{won} won"] + (
         [f"mean total {number(sum(scored) / len(scored))}"] if scored else [])
     cells = "".join(_mini(episode, drawn, now, asked) for episode, drawn in played)
-    return (f'<section class="o-group" aria-label="The group"><div class="o-episodes-head"><h2 class="o-h2">Group '
+    return (f'<section class="o-peers" aria-label="The group"><div class="o-episodes-head"><h2 class="o-h2">Group '
             f'{episodes_[0].group}</h2><span class="o-muted o-num">{" · ".join(notes)}</span>{_purity(episodes_)}</div>'
             f'<div class="o-strip">{cells}</div></section>')
 
@@ -222,7 +229,7 @@ def _purity(episodes_: Sequence[Episode]) -> str:
         return ""
     if len(told) == 1:
         return '<span class="o-tag" title="Every episode of the group played the same task">one task ✓</span>'
-    return (f'<span class="o-tag o-bad" title="Advantages compare episodes of one task; these didn\'t play the same one">'
+    return (f'<span class="o-tag o-bad" title="Advantages compare episodes of one task; here they compare several">'
             f"{len(told)} different tasks</span>")
 
 
@@ -230,6 +237,6 @@ def _mini(episode: Episode, drawn: str, now: str, asked: Asked) -> str:
     here = ' aria-current="true"' if episode.id == now else ""
     address = attribute(asked.to(id=episode.id, turn=None))
     total = number(episode.total) if episode.total is not None else '<span class="o-none">not scored</span>'
-    return (f'<a class="o-mini" href="{address}" data-go="row" data-id="{attribute(episode.id)}"{here} title="'
-            f'{attribute(episode.id)}: {attribute(episode.status.replace("_", " "))}">{drawn}'
-            f'<span class="o-mini-foot"><b>{total}</b>{_advantage(episode.advantage)}</span></a>')
+    title = attribute(f"{episode.id}: {episode.status.replace('_', ' ')}")
+    return (f'<a class="o-mini" href="{address}" data-go="row" data-id="{named(episode.id)}"{here} title="{title}">'
+            f'{drawn}<span class="o-mini-foot"><b>{total}</b>{_advantage(episode.advantage)}</span></a>')

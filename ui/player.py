@@ -1,4 +1,4 @@
-"""One episode as HTML, all turns at once: board frames, turn cards, worth, transport. `replay.js` shows turn k of it.
+"""One episode as HTML, all turns at once: head, board, turns, worth, transport. `replay.js` shows turn k of it.
 
 Pure functions of records, so the same player serves the Replay page and a file that opens offline.
 """
@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.records import Episode, Fault, RewardTerm, Turn
+from backend.records import Episode, RewardTerm, Turn
 from ui import shell
-from ui.viewers import facts, transcript, viewer
-from ui.written import as_json, attribute, block, counted, number, seconds, text
+from ui.turns import cards, fault_box
+from ui.viewers import viewer
+from ui.written import attribute, counted, named, number, seconds, text
 
 
 @dataclass(frozen=True)
@@ -18,51 +19,53 @@ class Setting:
     """What a run knows about an episode beyond the episode itself."""
 
     run: str
-    """The run's id, for links; "" for an episode without one."""
+    """The run's id, for links."""
     name: str
     viewer: str = "transcript"
     terms: Sequence[RewardTerm] = ()
     tools: Sequence[Mapping[str, Any]] = ()
-    """JSON Schemas the model was offered; empty where not known."""
+    """As the model was offered them, {"type": "function", "function": {...}}; empty where not known."""
     previous: str | None = None
     following: str | None = None
     """Addresses of the neighbours in the list that is being looked through."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Addresses of `watch`, `step` and `group`; none in an offline file."""
+    """Addresses of `watch`, `step` and `group`; empty in an offline file."""
 
 
 def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
-    """Opens at `turn` (1 is the first; 0 is the start), else at the last one."""
+    """Opens at `turn` (1 is the first, 0 the start), else at the last one."""
     last = len(episode.turns)
     now = last if turn is None else min(max(turn, 0), last)
-    frames = _frames(episode, setting, now)
+    frames = _frames(episode, setting.viewer, now)
     stage = f'<div class="o-stage">{frames}</div>' if frames else ""
-    title = f"{setting.name}, episode {episode.id}"
-    return (f'<article class="o-player{" o-boardless" * (not frames)}" data-run="{attribute(setting.run)}" '
-            f'data-id="{attribute(episode.id)}" data-turn="{now}" '
-            f'data-turns="{last}" data-title="{attribute(title)}" data-view="turn">'
-            f"{_head(episode, setting)}{_broken(episode)}"
-            f'<div class="o-play">{stage}<div class="o-turns">{_tabs(last)}{_cards(episode, setting, now)}</div>'
-            f"{_worth(episode, setting)}</div>{_transport(episode, now)}</article>")
+    title = attribute(f"{setting.name}, episode {episode.id}")
+    return (
+        f'<article class="o-player{"" if stage else " o-boardless"}" data-run="{named(setting.run)}" '
+        f'data-id="{named(episode.id)}" data-title="{title}" data-turn="{now}" data-turns="{last}" '
+        f'data-view="turn">{_head(episode, setting)}{_broken(episode)}<div class="o-play">{stage}'
+        f'<div class="o-turns">{_tabs(last)}{cards(episode, setting.tools, now)}</div>{_worth(episode, setting.terms)}'
+        f"</div>{_transport(episode, now)}</article>")
 
 
-# ----------------------------------------------------------------------------------------------------------- header
+# ------------------------------------------------------------------------------------------------------------- head
 
 
 def _head(episode: Episode, setting: Setting) -> str:
+    step = {"eval": "evaluation at step", "play": "played at step"}.get(episode.phase, "step")
     links = setting.links
-    crumbs = [_crumb(setting.name, links.get("watch")),
-              _crumb({"eval": "evaluation at step", "play": "played at step"}.get(episode.phase, "step") + f" {episode.step}",
-                     links.get("step")),
+    crumbs = [_crumb(setting.name, links.get("watch")), _crumb(f"{step} {episode.step}", links.get("step")),
               _crumb(f"group {episode.group}", links.get("group")),
               f'<h1 class="o-crumb" aria-current="page">episode {episode.sample}</h1>']
-    notes = [shell.chip(episode.status), f'<span class="o-muted">{text(episode.stop)}</span>' if episode.stop else "",
-             *(f'<span class="o-tag" title="{attribute(why)}">{text(note)}</span>' for note, why in _tags(episode))]
-    return (f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
-            f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav><div class="o-row">{"".join(notes)}</div>'
-            f'<div class="o-neighbours">{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
-            f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
-            f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div></header>')
+    why = f'<span class="o-muted">{text(episode.stop)}</span>' if episode.stop else ""
+    tags = "".join(f'<span class="o-tag" title="{attribute(hint)}">{text(tag)}</span>' for tag, hint in _tags(episode))
+    return (
+        f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
+        f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav>'
+        f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}</div>'
+        f'<div class="o-neighbours">{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
+        f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
+        f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div>'
+        f"</header>")
 
 
 def _crumb(words: str, address: str | None) -> str:
@@ -70,11 +73,13 @@ def _crumb(words: str, address: str | None) -> str:
 
 
 def _tags(episode: Episode) -> list[tuple[str, str]]:
+    """(what it says, what that means)"""
     tags = [(episode.environment, "Environment")]
+    task = "" if episode.task is None else str(episode.task)
     if episode.seed is not None:
-        tags.append((f"seed {episode.seed}", f"Task {episode.task}" if episode.task is not None else "Task seed"))
-    elif episode.task is not None:
-        tags.append((f"task {str(episode.task)[:40]}", str(episode.task)[:400]))
+        tags.append((f"seed {episode.seed}", f"Task {task[:400]}" if task else "Of the task"))
+    elif task:
+        tags.append((f"task {task[:40]}", task[:400]))
     if episode.policy.kind != "model" or episode.policy.name:
         tags.append((f"{episode.policy.kind} {episode.policy.name}".strip()[:60], "Who played"))
     if episode.attempt > 1:
@@ -86,246 +91,119 @@ def _tags(episode: Episode) -> list[tuple[str, str]]:
     return tags
 
 
-def _neighbour(address: str | None, label: str, words: str, what: str) -> str:
+def _neighbour(address: str | None, label: str, words: str, which: str) -> str:
     if address is None:
         return f'<span class="o-button o-small" aria-disabled="true" title="{label}: there is none">{words}</span>'
-    return (f'<a class="o-button o-small" href="{attribute(address)}" data-go="{what}" aria-label="{label}" '
+    return (f'<a class="o-button o-small" href="{attribute(address)}" data-go="{which}" aria-label="{label}" '
             f'title="{label}">{words}</a>')
 
 
+BROKEN = {
+    "environment": "The environment broke this episode", "reward": "A reward term failed here",
+    "trainer": "The trainer broke this episode", "engine": "Generation broke this episode",
+    "model": "The model ended this episode",
+}
+
+
 def _broken(episode: Episode) -> str:
-    """An episode that an environment or the trainer broke says nothing about the policy, and says so."""
+    """An episode that broke says nothing about the policy, and that is said before anything else."""
     if episode.fault is None:
         return ""
-    fault = episode.fault
-    whose = {"environment": "The environment broke this episode", "reward": "A reward term failed here",
-             "trainer": "The trainer broke this episode", "engine": "Generation broke this episode",
-             "model": "The model ended this episode"}[fault.where]
     unscored = "; it isn't scored and says nothing about the policy" if episode.total is None else ""
-    return _fault(fault, f"{whose}{unscored}.", "env" if fault.where == "environment" else "error")
-
-
-def _fault(fault: Fault, title: str = "", kind: str = "") -> str:
-    kind = kind or ("env" if fault.where == "environment" else "error")
-    trace = f'<details><summary>Traceback</summary>{block(fault.traceback)}</details>' if fault.traceback else ""
-    heading = f"<b>{title}</b>" if title else ""
-    return (f'<div class="o-fault o-{kind}">{heading}<div><b class="o-mono">{text(fault.kind)}</b> '
-            f'<span class="o-muted">{text(fault.where)}</span></div>{block(fault.message)}{trace}</div>')
+    return fault_box(episode.fault, f"{BROKEN[episode.fault.where]}{unscored}.")
 
 
 # ------------------------------------------------------------------------------------------------------------ board
 
 
-def _frames(episode: Episode, setting: Setting, now: int) -> str:
-    """Frames that don't differ from the one before are drawn once and span several turns."""
-    chosen = viewer(episode, setting.viewer)
-    if chosen is transcript:
-        return ""
-    spans: list[list] = []
-    for k, drawn in enumerate(chosen.frames(episode)):
-        if spans and spans[-1][2] == drawn:
-            spans[-1][1] = k
-        else:
-            spans.append([k, k, drawn])
-    return "".join(f'<figure class="o-frame{" o-now" * (first <= now <= last)}" data-from="{first}" data-to="{last}">'
-                   f"{drawn}</figure>" for first, last, drawn in spans)
-
-
-# ------------------------------------------------------------------------------------------------------------ turns
+def _frames(episode: Episode, named_viewer: str, now: int) -> str:
+    """A frame that doesn't differ from the one before it is drawn once and spans several turns."""
+    spans: list[tuple[int, int, str]] = []
+    for k, drawn in enumerate(viewer(episode, named_viewer).frames(episode)):
+        first = spans.pop()[0] if spans and spans[-1][2] == drawn else k
+        spans.append((first, k, drawn))
+    return "".join(
+        f'<figure class="o-frame{" o-now" * (first <= now <= last)}" data-from="{first}" data-to="{last}">'
+        f"{drawn}</figure>" for first, last, drawn in spans)
 
 
 def _tabs(turns: int) -> str:
     return (f'<div class="o-tabs" role="group" aria-label="What to read"><button type="button" data-view="turn" '
-            f'aria-pressed="true" title="One turn at a time (t)">Turn</button><button type="button" data-view="transcript" '
-            f'aria-pressed="false" title="All of it (t)">Transcript <span class="o-tag">{turns}</span></button></div>')
-
-
-def _cards(episode: Episode, setting: Setting, now: int) -> str:
-    moments = facts.over_time(episode)
-    cards = [_start(episode, setting, now == 0, alone=not episode.turns)]
-    cards += [_card(turn, k, len(episode.turns), moments[k - 1], moments[k], k == now)
-              for k, turn in enumerate(episode.turns, 1)]
-    end = f'<p class="o-end o-muted">{text(_ending(episode))}</p>'
-    return f'<div class="o-cards" aria-live="polite">{"".join(cards)}{end}</div>'
-
-
-def _ending(episode: Episode) -> str:
-    return f"End: {episode.status.replace('_', ' ')}{f', {episode.stop}' if episode.stop else ''}."
-
-
-def _start(episode: Episode, setting: Setting, now: bool, alone: bool) -> str:
-    messages = "".join(_message(message) for message in episode.prompt)
-    opening = "" if messages else f'<div class="o-part"><h3>Environment</h3>{block(episode.opening)}</div>' \
-        if episode.opening else ""
-    tools = "".join(f'<details class="o-fold"><summary><b class="o-mono">{text(tool.get("function", tool).get("name", "tool"))}'
-                    f'</b></summary>{block(as_json(tool))}</details>' for tool in setting.tools)
-    offered = f'<div class="o-part"><h3>Tools offered</h3><div>{tools}</div></div>' if tools else ""
-    nothing = '<p class="o-muted">No turn was played.</p>' if alone else ""
-    return (f'<section class="o-turn{" o-now" * now}" data-turn="0"><header><h2 class="o-h2">Start</h2></header>'
-            f"{messages}{opening}{offered}{nothing}</section>")
-
-
-def _message(message: Mapping[str, Any]) -> str:
-    """A prompt message in the shape chat templates take: content a string, None, or a list of blocks."""
-    role = str(message.get("role", "message"))
-    rest = {key: value for key, value in message.items() if key not in ("role", "content") and value not in (None, "", [])}
-    said = "".join(_content(message.get("content")))
-    more = block(as_json(rest)) if rest else ""
-    named = {"user": "Prompt", "system": "System", "assistant": "Model", "tool": "Tool"}.get(role, role)
-    return f'<div class="o-part"><h3>{text(named)}</h3><div>{said}{more}</div></div>' if said or more else ""
-
-
-def _content(content: Any) -> list[str]:
-    if content is None or content == "":
-        return []
-    if not isinstance(content, list):
-        return [block(content if isinstance(content, str) else as_json(content))]
-    return [block(part["text"]) if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
-            else block(as_json(part)) for part in content]
-
-
-def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Facts, now: bool) -> str:
-    parts = [_thought(turn),
-             f'<div class="o-part"><h3>Said</h3>{block(turn.said)}</div>' if turn.said.strip() else "",
-             _call(turn), _answer(turn),
-             _fault(turn.fault) if turn.fault else "", _changed(before, after if turn.facts else before), _meta(turn)]
-    marks = []
-    if turn.done:
-        marks.append('<span class="o-tag" title="The environment said the episode is over">last move</span>')
-    if turn.cut:
-        marks.append('<span class="o-tag o-cut" title="It happened at the environment, but the model learns nothing from it">'
-                     "cut from the transcript by the token budget</span>")
-    body = "".join(parts) or '<p class="o-muted">The model wrote nothing.</p>'
-    return (f'<section class="o-turn{" o-now" * now}" data-turn="{k}"><header><h2 class="o-h2">Turn {k} <span class="o-muted">'
-            f'of {turns}</span></h2>{"".join(marks)}</header>{body}</section>')
-
-
-def _thought(turn: Turn) -> str:
-    if not turn.thought.strip():
-        return ""
-    words = counted(len(turn.thought.split()), "word")
-    size = f"{turn.tokens:,} tokens with what follows" if turn.tokens is not None else words
-    return (f'<details class="o-fold o-thought"><summary><h3>Thought</h3><span class="o-muted" title="{words}">{size}</span>'
-            f'</summary>{block(turn.thought)}</details>')
-
-
-def _call(turn: Turn) -> str:
-    if turn.tool is None and turn.arguments is None:
-        return ""
-    broken = isinstance(turn.arguments, str)
-    sent = turn.arguments if broken else "" if turn.arguments is None else as_json(turn.arguments)
-    note = '<span class="o-tag o-bad" title="The model\'s text didn\'t parse as JSON; this is what it wrote">not valid JSON</span>' \
-        if broken else ""
-    return (f'<div class="o-part o-call"><h3>Call</h3><div><b class="o-mono o-tool">{text(turn.tool or "no tool named")}</b>'
-            f"{note}{block(sent) if sent else ''}</div></div>")
-
-
-def _answer(turn: Turn) -> str:
-    if turn.result is None and turn.shown is None:
-        asked = turn.tool is not None and turn.fault is None
-        return '<div class="o-part"><h3>Result</h3><p class="o-muted">No answer was recorded.</p></div>' if asked else ""
-    result = f'<div class="o-part o-result"><h3>Result</h3>{block(turn.result) or "<p class=o-muted>empty</p>"}</div>' \
-        if turn.result is not None else ""
-    if turn.shown is None or turn.shown == turn.result:
-        return result
-    return f'{result}<div class="o-part o-shown"><h3>Model saw</h3>{block(turn.shown)}</div>'
-
-
-def _value(value: Any) -> str:
-    if value is None or value == "":
-        return '<em>none</em>' if value is None else "<em>empty</em>"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    shown = number(value) if isinstance(value, float) and not value.is_integer() else str(value)
-    return text(shown if len(shown) <= 120 else f"{shown[:120]}…")
-
-
-def _changed(before: facts.Facts, after: facts.Facts) -> str:
-    changes = [name for name, value in after.items() if name not in before or before[name] is not value
-               and (before[name] != value or type(before[name]) is not type(value))]
-    rows = "".join(
-        f"<li><span>{text(name)}</span><s>{_value(before[name]) if name in before else '<em>unknown</em>'}</s><i aria-label='became'>→</i><b>{_value(after[name])}</b></li>"
-        for name in changes)
-    return f'<div class="o-part"><h3>Facts</h3><ul class="o-changes">{rows}</ul></div>' if rows else ""
-
-
-def _meta(turn: Turn) -> str:
-    told = []
-    if turn.model_seconds is not None:
-        told.append(f'<span title="Generating, for the whole batch this turn was in">{seconds(turn.model_seconds)} model</span>')
-    if turn.seconds is not None:
-        told.append(f'<span title="Waiting for the environment">{seconds(turn.seconds)} environment</span>')
-    if turn.tokens is not None:
-        told.append(f'<span title="Generated by the model for this turn">{counted(turn.tokens, "token")}</span>')
-    if turn.reward is not None:
-        told.append(f'<span title="The environment\'s own reward for this turn">reward {number(turn.reward, signed=True)}</span>')
-    return f'<div class="o-meta">{"".join(told)}</div>' if told else ""
+            f'aria-pressed="true" title="One turn at a time (t)">Turn</button><button type="button" '
+            f'data-view="transcript" aria-pressed="false" title="All of it (t)">Transcript <span class="o-tag">{turns}'
+            f"</span></button></div>")
 
 
 # ------------------------------------------------------------------------------------------------------------ worth
 
 
-def _worth(episode: Episode, setting: Setting) -> str:
-    weights = {term.name: term.weight for term in setting.terms}
-    meaning = {term.name: term.value for term in setting.terms}
-    largest = max((abs(score * weights.get(name, 1.0)) for name, score in episode.scores.items()
-                   if score is not None and abs(score) < float("inf")), default=0.0) or 1.0
-    rows = "".join(_term(name, score, weights.get(name, 1.0), meaning.get(name, ""), largest)
-                   for name, score in episode.scores.items())
-    terms = f'<table><tbody>{rows}</tbody></table>' if rows else '<p class="o-muted">No reward term.</p>'
-    total = number(episode.total) if episode.total is not None else '<span class="o-none">not scored</span>'
-    advantage = number(episode.advantage, signed=True) if episode.advantage is not None else '<span class="o-none">none</span>'
-    return (f'<aside class="o-worth" aria-label="What it was worth"><h2 class="o-h2">Worth</h2>{terms}<dl>'
-            f'<div><dt title="Weighted sum of the terms that gave a number">Total</dt><dd class="o-stat">{total}</dd></div>'
-            f'<div><dt title="As the trainer used it: how far the total is above or below its group\'s">Advantage</dt>'
-            f"<dd>{advantage}</dd></div></dl></aside>")
+def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
+    """Value x weight of each term; a term that the run's spec doesn't name counts once."""
+    known = {term.name: term for term in terms}
+    rows = [(name, score, known[name].weight if name in known else 1.0, known[name].value if name in known else "")
+            for name, score in episode.scores.items()]
+    largest = max((abs(score * weight) for _, score, weight, _ in rows if score is not None), default=0) or 1
+    body = "".join(_term(*row, largest) for row in rows)
+    listed = f"<table><tbody>{body}</tbody></table>" if body else '<p class="o-muted">No reward term.</p>'
+    advantage = '<span class="o-none">none</span>' if episode.advantage is None else number(episode.advantage, True)
+    return (
+        f'<aside class="o-worth" aria-label="What it was worth"><h2 class="o-h2">Worth</h2>{listed}<dl>'
+        f'<div><dt title="Weighted sum of the terms that gave a number">Total</dt><dd class="o-stat">'
+        f"{number(episode.total)}</dd></div>"
+        f'<div><dt title="As the trainer used it: how far the total lies above or below its group\'s">Advantage</dt>'
+        f"<dd>{advantage}</dd></div></dl></aside>")
 
 
-def _term(name: str, score: float | None, weight: float, meaning: str, largest: float) -> str:
-    worth = None if score is None else score * weight
-    what = f"{name}: {meaning}" if meaning else name
-    if worth is None:
-        return (f'<tr title="{attribute(what)}: it gave no number here"><th scope="row">{text(name)}</th>'
-                f'<td colspan="2">{number(None)}</td></tr><tr class="o-share" aria-hidden="true"><td colspan="3"></td></tr>')
-    share = min(abs(worth) / largest, 1) * 50 if abs(worth) < float("inf") else 50
-    side = "left:50%" if worth >= 0 else "right:50%"
-    return (f'<tr title="{attribute(what)}"><th scope="row">{text(name)}</th><td>{number(score)}<small> × {weight:g}</small></td>'
+def _term(name: str, score: float | None, weight: float, value: str, largest: float) -> str:
+    hint = attribute(f"{name}: {value}" if value else name)
+    head = f'<th scope="row">{text(name)}</th>'
+    if score is None:
+        return (f'<tr title="{hint}: it gave no number here">{head}<td colspan="2">{number(None)}</td></tr>'
+                f'<tr class="o-share" aria-hidden="true"><td colspan="3"></td></tr>')
+    worth = score * weight
+    share = 50 * min(abs(worth) / largest, 1) if abs(worth) < float("inf") else 50
+    side = "left" if worth >= 0 else "right"
+    return (f'<tr title="{hint}">{head}<td>{number(score)}<small> × {weight:g}</small></td>'
             f"<td>{number(worth, signed=True)}</td></tr>"
-            f'<tr class="o-share{" o-minus" * (worth < 0)}" aria-hidden="true"><td colspan="3"><i style="{side};width:{share:.1f}%">'
-            f"</i></td></tr>")
+            f'<tr class="o-share{" o-minus" * (worth < 0)}" aria-hidden="true"><td colspan="3">'
+            f'<i style="{side}:50%;width:{share:.1f}%"></i></td></tr>')
 
 
 # -------------------------------------------------------------------------------------------------------- transport
 
+SPEEDS = (0.5, 1, 2, 4, 8)
+MANY = 40
+"""Turns above which the scrubber shows ticks instead of dots."""
+BUTTONS = (
+    ("first", "Start", "Home", '<path d="M3 3h2v10H3zM13 3v10L6 8z"/>'),
+    ("back", "Previous turn", "left", '<path d="M11 3v10L4 8z"/>'),
+    ("play", "Play", "space", '<path class="o-when-still" d="M4 2.5v11L13.5 8z"/>'
+                              '<path class="o-when-playing" d="M4 3h3v10H4zM9 3h3v10H9z"/>'),
+    ("on", "Next turn", "right", '<path d="M5 3v10l7-5z"/>'),
+    ("last", "Last turn", "End", '<path d="M11 3h2v10h-2zM3 3v10l7-5z"/>'),
+)
+
 
 def _transport(episode: Episode, now: int) -> str:
     last = len(episode.turns)
-    dots = "".join(f'<i class="{_dot(turn)}{" o-now" * (k == now)}"></i>' for k, turn in enumerate((None, *episode.turns)))
     buttons = "".join(
-        f'<button type="button" class="o-icon" data-do="{do}" aria-label="{label}" title="{label} ({key})">{_ICONS[do]}</button>'
-        for do, label, key in (("first", "Start", "Home"), ("back", "Previous turn", "left"), ("play", "Play", "space"),
-                               ("on", "Next turn", "right"), ("last", "Last turn", "End")))
-    speeds = "".join(f'<option value="{speed}"{" selected" * (speed == 1)}>{speed:g}×</option>' for speed in (0.5, 1, 2, 4, 8))
-    return (f'<div class="o-transport" role="group" aria-label="Turns"><div class="o-buttons">{buttons}</div>'
-            f'<div class="o-scrub{" o-many" * (last > 40)}" role="slider" tabindex="0" aria-label="Turn" aria-valuemin="0" '
-            f'aria-valuemax="{last}" aria-valuenow="{now}" aria-valuetext="Turn {now} of {last}">{dots}</div>'
-            f'<output class="o-where o-num">{now} / {last}</output>'
-            f'<select class="o-speed" aria-label="Speed" title="Speed">{speeds}</select></div>')
+        f'<button type="button" class="o-icon" data-do="{does}" aria-label="{label}" title="{label} ({key})">'
+        f'<svg viewBox="0 0 16 16" aria-hidden="true">{path}</svg></button>' for does, label, key, path in BUTTONS)
+    dots = "".join(f'<i class="{_dot(turn)}{" o-now" * (k == now)}"></i>'
+                   for k, turn in enumerate((None, *episode.turns)))
+    speeds = "".join(f'<option value="{speed}"{" selected" * (speed == 1)}>{speed:g}×</option>' for speed in SPEEDS)
+    return (
+        f'<div class="o-transport" role="group" aria-label="Turns"><div class="o-buttons">{buttons}</div>'
+        f'<div class="o-scrub{" o-many" * (last > MANY)}" role="slider" tabindex="0" aria-label="Turn" '
+        f'aria-valuemin="0" aria-valuemax="{last}" aria-valuenow="{now}" aria-valuetext="Turn {now} of {last}">'
+        f"{dots}</div>"
+        f'<output class="o-where o-num">{now} / {last}</output>'
+        f'<select class="o-speed" aria-label="Speed" title="Speed">{speeds}</select></div>')
 
 
 def _dot(turn: Turn | None) -> str:
     if turn is None:
         return "o-zero"
     if turn.fault:
-        return "o-env" if turn.fault.where == "environment" else "o-error"
-    return "o-cut" if turn.cut else "o-done" if turn.done else ""
-
-
-_ICONS = {
-    "first": '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M3 3h2v10H3zM13 3v10L6 8z"/></svg>',
-    "back": '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M11 3v10L4 8z"/></svg>',
-    "play": '<svg viewBox="0 0 16 16" aria-hidden="true"><path class="o-when-still" d="M4 2.5v11L13.5 8z"/>'
-            '<path class="o-when-playing" d="M4 3h3v10H4zM9 3h3v10H9z"/></svg>',
-    "on": '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M5 3v10l7-5z"/></svg>',
-    "last": '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M11 3h2v10h-2zM3 3v10l7-5z"/></svg>',
-}
+        return "o-theirs" if turn.fault.where == "environment" else "o-error"
+    return "o-cut" if turn.cut else ""

@@ -7,6 +7,8 @@ window.ortamReplay = (element, server) => {
   let shown = null;          // the player on screen, with its parts by turn
   let timer = 0, speed = 1, view = "turn", ticket = 0;
 
+  const name = (part) => decodeURIComponent(part.dataset.id);
+
   // ------------------------------------------------------------------------------------------------------- one episode
 
   function take() {
@@ -18,7 +20,7 @@ window.ortamReplay = (element, server) => {
     for (const frame of player.querySelectorAll(".o-frame"))
       for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
     shown = {
-      player, frames, turn: +player.dataset.turn, last: +player.dataset.turns,
+      player, frames, id: name(player), turn: +player.dataset.turn, last: +player.dataset.turns,
       cards: [...player.querySelectorAll(".o-turn")], dots: [...player.querySelectorAll(".o-scrub i")],
       scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where"),
     };
@@ -54,7 +56,7 @@ window.ortamReplay = (element, server) => {
 
   function address(more) {   // names what is on screen, so that it can be sent to someone
     const asked = new URLSearchParams(location.search);
-    const named = { run: shown.player.dataset.run, id: shown.player.dataset.id, ...more };
+    const named = { run: decodeURIComponent(shown.player.dataset.run), id: shown.id, ...more };
     for (const [name, value] of Object.entries(named)) asked.set(name, value);
     history.replaceState(history.state, "", `${location.pathname}?${asked}`);
   }
@@ -136,18 +138,18 @@ window.ortamReplay = (element, server) => {
 
   function mark() {          // the row and the board of the episode on screen
     for (const row of root.querySelectorAll("[data-slot=list] tr[data-id], .o-mini")) {
-      if (shown && row.dataset.id === shown.player.dataset.id) row.setAttribute("aria-current", "true");
+      if (shown && name(row) === shown.id) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");
     }
   }
 
-  const rows = () => [...slots.list.querySelectorAll("tr[data-id]")].map((row) => row.dataset.id);
+  const rows = () => [...slots.list.querySelectorAll("tr[data-id]")].map(name);
 
   function go(link) {        // to another episode; the list is asked for again only when it would change
     const asked = new URLSearchParams(new URL(link.href).search);
     const here = rows();
     const inside = here.includes(asked.get("id"));
-    if (!inside && link.dataset.go !== "row" && here.includes(shown?.player.dataset.id)) {
+    if (!inside && link.dataset.go !== "row" && here.includes(shown?.id)) {
       const page = +(asked.get("page") || 1) + (link.dataset.go === "next" ? 1 : -1);
       asked.set("page", Math.max(1, page));
     }
@@ -181,7 +183,7 @@ window.ortamReplay = (element, server) => {
     if (!event.target.matches(".o-filters")) return;
     event.preventDefault();
     const asked = new URLSearchParams([...new FormData(event.target)].filter(([, value]) => value));
-    if (shown) asked.set("id", shown.player.dataset.id);
+    if (shown) asked.set("id", shown.id);
     open(`${location.pathname}?${asked}`);
   });
   root.addEventListener("change", (event) => {

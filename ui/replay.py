@@ -33,13 +33,16 @@ def build(store, launcher) -> None:
     def peers(asked: dict[str, Any]) -> str:
         return group_of(store, str(asked.get("search", "")))
 
-    keys = "".join(f"<div><dt>{''.join(f'<kbd class=o-kbd>{key}</kbd>' for key in pressed.split())}</dt><dd>{what}</dd></div>"
-                   for pressed, what in KEYS)
-    shell.html(
-        f'<div class="o-replay"><div data-slot="player">{shell.skeleton(5, tall=True)}</div><div data-slot="group"></div>'
-        f'<div data-slot="list"></div><dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{keys}</dl>'
-        f'<form method="dialog"><button class="o-button">Close</button></form></dialog></div>',
-        js_on_load=START, server_functions=[show, peers])
+    shell.html(f'<div class="o-replay"><div data-slot="player">{shell.skeleton(5, tall=True)}</div>'
+               f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}</div>',
+               js_on_load=START, server_functions=[show, peers])
+
+
+def _keys() -> str:
+    drawn = [(" ".join(f"<kbd class=o-kbd>{key}</kbd>" for key in pressed.split()), does) for pressed, does in KEYS]
+    rows = "".join(f"<div><dt>{keys}</dt><dd>{does}</dd></div>" for keys, does in drawn)
+    return (f'<dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{rows}</dl>'
+            f'<form method="dialog"><button class="o-button">Close</button></form></dialog>')
 
 
 def answer(store, search: str, with_list: bool = True) -> dict[str, str]:
@@ -58,8 +61,7 @@ def answer(store, search: str, with_list: bool = True) -> dict[str, str]:
         drawn = player(shown, _setting(run, spec, asked, shown), asked.turn)
         asked = Asked(**{**vars(asked), "id": shown.id})
     except EpisodeNotFound as error:
-        link = ("See this run's episodes", Asked(run=run.id).to()) if asked.id else ("Watch the run", _watch(run.id))
-        drawn = _dead_end(str(error) if asked.id else "", link)
+        drawn = _dead_end(str(error), ("See this run's episodes", Asked(run=run.id).to())) if asked.id else ""
     return {"player": drawn, "list": episodes(run, spec, asked) if with_list else ""}
 
 
@@ -79,8 +81,8 @@ def group_of(store, search: str) -> str:
 
 
 def _instructive(run, asked: Asked) -> str:
-    """Which episode to open when none is named: the first of a list that was asked for, else the one the trainer learned
-    most from in the newest step. Raises EpisodeNotFound where the list is empty."""
+    """Which episode to open when none is named: the first of a list that was asked for, else of the newest step the one
+    with the largest advantage. Raises EpisodeNotFound where there is none."""
     try:
         first = run.episodes(sort=asked.sort, limit=1, **asked.filters())
         if first and asked.sort == NEWEST and "where" not in asked.filters():
@@ -130,7 +132,5 @@ def _tools(spec: RunSpec, environment: str) -> list[dict[str, Any]]:
 
 
 def _dead_end(sentence: str, link: tuple[str, str]) -> str:
-    if not sentence:
-        return ""
     return (f'<div class="o-dead-end">{shell.problem(sentence[:1].upper() + sentence[1:])}'
             f'<p><a class="o-link" href="{attribute(link[1])}">{link[0]}</a></p></div>')

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from typing import Any
+from urllib.parse import quote
 
 HEAD, TAIL = 4000, 1000
 """Characters of a long text that show before anyone asks for the middle."""
@@ -18,15 +19,19 @@ _UNSEEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]|(?<=[ -~])[\u200c\u200d](?=[ -~]))+")
 
 
+_CONTROLS = ("NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC "
+             "FS GS RS US").split()
+
+
 def _named(character: str) -> str:
     code = ord(character)
     if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"U+{code:04X} "
+        return _CONTROLS[code]
+    return "DEL" if code == 0x7F else f"U+{code:04X}"
 
 
 def _seen(unseen: re.Match) -> str:
-    return f'<i class="o-ctl">{"".join(map(_named, unseen[0])).rstrip()}</i>'
+    return f'<i class="o-ctl">{" ".join(map(_named, unseen[0]))}</i>'
 
 
 def text(written: Any) -> str:
@@ -36,8 +41,13 @@ def text(written: Any) -> str:
 
 
 def attribute(written: Any) -> str:
-    """For an attribute's value, which can't hold marks: what can't be seen is named in place."""
-    return html.escape(_UNSEEN.sub(lambda unseen: "".join(map(_named, unseen[0])), str(written)), quote=True)
+    """For an attribute that is read by people: it can't hold marks, so what can't be seen is named in place."""
+    return html.escape(_UNSEEN.sub(lambda unseen: f"[{' '.join(map(_named, unseen[0]))}]", str(written)), quote=True)
+
+
+def named(id: str) -> str:
+    """For an attribute that scripts compare: percent-encoded, so that every character is told apart."""
+    return quote(id, safe="", errors="replace")
 
 
 def _at_line_end(written: str, near: int, within: int) -> int:

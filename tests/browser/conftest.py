@@ -3,6 +3,7 @@
 The browser is the system's, not one that playwright fetches. Without one these tests are skipped, on CI they fail.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -89,8 +90,21 @@ class Application:
 
 @pytest.fixture
 def application(tmp_path):
+    with served(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def shared_application(tmp_path_factory):
+    """For tests that only look: one application for all of a module."""
+    with served(tmp_path_factory.mktemp("shared")) as started:
+        yield started
+
+
+@contextlib.contextmanager
+def served(folder: Path):
     """`python app.py`, stopped with everything it started."""
-    runs, log = tmp_path / "runs", tmp_path / "app.log"
+    runs, log = folder / "runs", folder / "app.log"
     with open(log, "wb") as out:
         serving = subprocess.Popen([sys.executable, "app.py", "--port", str(port := free_port()), "--runs", str(runs)],
                                    cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)

@@ -26,17 +26,17 @@ def game(sample: int) -> Episode:
                    advantage=0.5 - sample, started=time.time(), turns=turns)
 
 
-@pytest.fixture
-def run(application) -> str:
+@pytest.fixture(scope="module")
+def run(shared_application) -> str:
     """Three games of Wordle, one that the environment broke, and one long episode of a megabyte."""
-    run = Store(application.runs).create(RunSpec.model_validate(SPEC))
+    run = Store(shared_application.runs).create(RunSpec.model_validate(SPEC))
     text = "\n".join("lorem ipsum dolor sit amet" for _ in range(190))
     writer = run.writer()
     with writer.hold_lock():
         writer.record([
             *map(game, range(3)),
-            Episode(id="2-1-0", step=2, group=1, sample=0, environment="wordle", status="env_error", scores={"win": None},
-                    fault=Fault(where="environment", kind="EnvironmentFailed", message="refused to reset")),
+            Episode(id="2-1-0", step=2, group=1, sample=0, environment="wordle", status="env_error",
+                    scores={"win": None}, fault=Fault(where="environment", kind="Refused", message="no seat")),
             Episode(id="1-0-0", step=1, group=0, sample=0, environment="wordle", status="out_of_turns", total=0.0,
                     scores={"win": 0.0}, advantage=0.0,
                     turns=[Turn(index=k, tool="echo", arguments={"k": k}, result=text) for k in range(LONG)])])
@@ -45,10 +45,10 @@ def run(application) -> str:
 
 
 @pytest.fixture
-def replay(application, run, page):
+def replay(shared_application, run, page):
     """Opens an address of the Replay page and waits for its episode."""
     def opened(rest: str = ""):
-        page.goto(f"{application.url}/episode?run={run}{rest}")
+        page.goto(f"{shared_application.url}/episode?run={run}{rest}")
         page.locator(".o-player").wait_for()
         return page
     return opened
@@ -167,7 +167,10 @@ def test_a_long_episode_is_on_screen_quickly_and_scrubs_smoothly(replay):
         key("Home");
         let n = 0;
         const began = performance.now();
-        const step = () => { key("ArrowRight"); ++n < 60 ? requestAnimationFrame(step) : done(n * 1000 / (performance.now() - began)); };
+        const step = () => {
+            key("ArrowRight");
+            ++n < 60 ? requestAnimationFrame(step) : done(n * 1000 / (performance.now() - began));
+        };
         requestAnimationFrame(step);
     })""")
     assert frames > 15, "30 a second on an idle machine"

@@ -21,13 +21,15 @@ def frames(episode: Episode) -> list[str]:
     drawn = []
     for k in range(len(moments)):
         verdict = ended if k == len(moments) - 1 and isinstance(ended, bool) else None
-        drawn.append(f'<div class="o-catch">{_picture(moments[max(0, k - LARGEST):k + 1], verdict)}{_caption(verdict)}</div>')
+        picture = _picture(moments[max(0, k - LARGEST):k + 1], verdict)
+        drawn.append(f'<div class="o-catch">{picture}{_caption(verdict)}</div>')
     return drawn
 
 
 def thumbnail(episode: Episode) -> str:
     ended = episode.facts.get("caught")
-    return f'<div class="o-mini-catch">{_picture(facts.over_time(episode)[-LARGEST:], ended if isinstance(ended, bool) else None)}</div>'
+    picture = _picture(facts.over_time(episode)[-LARGEST:], ended if isinstance(ended, bool) else None)
+    return f'<div class="o-mini-catch">{picture}</div>'
 
 
 Place = tuple[int, int, int, int, int]
@@ -50,7 +52,7 @@ def _middle(place: Place) -> tuple[float, float]:
 def _picture(moments: list[facts.Facts], caught: bool | None) -> str:
     seen = [place for place in map(_place, moments) if place]
     if not seen:
-        return '<div class="o-mini-words">no board</div>'
+        return '<div class="o-mini-words" role="img" aria-label="Board not known"><em>no board</em></div>'
     now = seen[-1]
     before = seen[-2] if len(seen) > 1 else now
     rows, columns, _, _, paddle = now
@@ -65,7 +67,7 @@ def _picture(moments: list[facts.Facts], caught: bool | None) -> str:
         f"M0 {i * CELL}H{columns * CELL}" for i in range(1, rows))
     return (f'<svg class="o-catch-board{state}" viewBox="-1 -1 {columns * CELL + 2} {rows * CELL + 2}" role="img" '
             f'aria-label="{attribute(_spoken(now, caught))}"><path class="o-lines" d="{lines}"/>'
-            f'<rect class="o-frame-line" x="-.5" y="-.5" width="{columns * CELL + 1}" height="{rows * CELL + 1}" rx="2"/>'
+            f'<rect class="o-rim" x="-.5" y="-.5" width="{columns * CELL + 1}" height="{rows * CELL + 1}" rx="2"/>'
             f'<rect class="o-lane" x="{paddle * CELL}" y="0" width="{CELL}" height="{rows * CELL}"/>{trail}'
             f'<g class="o-paddle o-new" style="--dx:{(before[4] - paddle) * CELL}px">'
             f'<rect x="{paddle * CELL + 0.8}" y="{rows * CELL - 3}" width="{CELL - 1.6}" height="2.6" rx="1.3"/></g>'

@@ -41,7 +41,8 @@ def draws(episode: Episode) -> bool:
 def frames(episode: Episode) -> list[str]:
     ended = _end(episode)
     size, aside, last = _size(episode, ended), bool(ended.refused), len(episode.turns)
-    return [_frame(board, size, aside, _verdict(episode) if k == last else "") for k, board in enumerate(_follow(episode))]
+    return [_frame(board, size, aside, _verdict(episode) if k == last else "")
+            for k, board in enumerate(_follow(episode))]
 
 
 def thumbnail(episode: Episode) -> str:
@@ -109,13 +110,14 @@ def _frame(board: Board, size: int, aside: bool, verdict: str) -> str:
         new = board.fresh == "guess" and row == len(board.guesses) - 1
         tiles = _tiles(*board.guesses[row], new) if row < len(board.guesses) else '<b class="o-tile"></b>' * size
         rows.append(f'<div class="o-wordle-row">{tiles}{_strips(board, row) if aside else ""}</div>')
-    return (f'<div class="o-wordle" style="--letters:{size}"><div class="o-wordle-board{" o-aside" * aside}" role="img" '
-            f'aria-label="{_spoken(board)}">{"".join(rows)}</div>{verdict}{_keyboard(board)}</div>')
+    return (f'<div class="o-wordle" style="--letters:{size}"><div class="o-wordle-board{" o-aside" * aside}" '
+            f'role="img" aria-label="{_spoken(board)}">{"".join(rows)}</div>{verdict}{_keyboard(board)}</div>')
 
 
 def _tiles(word: str, feedback: str, new: bool) -> str:
     return "".join(
-        f'<b{_coloured(mark, "o-tile" + " o-new" * new)} style="--nth:{nth}">{text(letter.upper())}<i>{mark.strip()}</i></b>'
+        f'<b{_coloured(mark, "o-tile" + " o-new" * new)} style="--nth:{nth}">{text(letter.upper())}'
+        f"<i>{mark.strip()}</i></b>"
         for nth, (letter, mark) in enumerate(zip(word, feedback, strict=True)))
 
 
@@ -130,8 +132,8 @@ def _strips(board: Board, row: int) -> str:
     more = f"<em>{len(tried) - 2} more</em>" if len(tried) > 2 else ""
     newest = len(tried) - 1 if board.fresh == "refused" and row == _row(board) else None
     named = "".join(
-        f'<i class="{"o-env" if environment else "o-invalid"}{" o-new" * (nth == newest)}" title="{attribute(word[:200])}">'
-        f'{text(word[:14])}{"…" * (len(word) > 14)}</i>'
+        f'<i class="{"o-theirs" if environment else "o-invalid"}{" o-new" * (nth == newest)}" '
+        f'title="{attribute(word[:200])}">{text(word[:14])}{"…" * (len(word) > 14)}</i>'
         for nth, (word, environment) in enumerate(tried[-2:], max(len(tried) - 2, 0)))
     return f'<span class="o-strips">{more}{named}</span>'
 
@@ -157,6 +159,8 @@ def _verdict(episode: Episode) -> str:
 
 
 def _spoken(board: Board) -> str:
-    lines = [f"{word}: {', '.join(MEANING.get(mark, UNKNOWN) for mark in marks)}" for word, marks in board.guesses[-TALLEST:]]
-    refused = sum(map(len, board.refused.values()))
-    return attribute(". ".join([*lines, *([f"{counted(refused, 'move')} refused"] if refused else [])]) or "No guess yet")
+    said = [f"{word}: {', '.join(MEANING.get(mark, UNKNOWN) for mark in marks)}"
+            for word, marks in board.guesses[-TALLEST:]]
+    if refused := sum(map(len, board.refused.values())):
+        said.append(f"{counted(refused, 'move')} refused")
+    return attribute(". ".join(said) or "No guess yet")
