@@ -280,15 +280,17 @@ def test_half_a_surrogate_pair_from_a_model_does_not_end_the_session(servers):
     assert answers == ["a\ufffd", "\ufffdb", "\U0001f600"]
 
 
-def test_a_message_of_five_megabytes_comes_back_whole(servers):
+def test_a_message_of_five_megabytes_comes_back_whole_and_is_shown_cut(servers):
     async def play():
         play = Playthrough(source(spec("echo"), servers["echo"].url), spec("echo"))
         await play.begin(Task("0", 0))
         answer = await play.call("echo", {"message": "é" * 2_500_000})
         await play.end()
-        return answer
+        return answer, play.turns[0]
 
-    assert asyncio.run(play()) == "é" * 2_500_000
+    answer, turn = asyncio.run(play())
+    assert turn.result == "é" * 2_500_000
+    assert turn.shown == answer and len(answer) < 21_000 and "2,480,000 characters left out" in answer
 
 
 def test_the_wrong_server_is_an_environment_error(servers):

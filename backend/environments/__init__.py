@@ -8,7 +8,7 @@ facts, and name both in `catalog.py`. To add a kind of source: write a module in
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from backend.records import FactValue, TaskSelection
+from backend.records import FactValue, Fault, TaskSelection
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class Description:
     """Sessions it can hold at once; None when unknown or as many as asked for."""
     rewards: tuple[tuple[str, str], ...] = (("env_reward", "env_reward"),)
     """(name, expression) of the terms proposed for it."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What its reset takes besides the seed, as JSON Schema by name, where it tells."""
+    notice: str = ""
+    """What a person should know before relying on it; a sentence, or nothing."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,12 @@ class Observation:
     raw: str | None = None
     """The environment's whole answer where `text` is only a part of it."""
     fingerprint: str | None = None
-    """Set by reset where the environment tells which task it plays."""
+    """Set by reset: names the task that is really played. One that starts with ~ was made of what the player is shown
+    first: two that differ are two tasks, two that agree prove nothing."""
     images: tuple[str, ...] = ()
     """What it showed besides text, as data: URLs."""
+    fault: Fault | None = None
+    """What went wrong in the call, where the episode goes on; `text` says it to the player."""
 
 
 @runtime_checkable

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from backend.environments import Description, Observation, Task
 from backend.environments.adapters import Adapter
 from backend.environments.tasks import seeded, seeded_after
-from backend.errors import EnvironmentFailed, SessionLost
+from backend.errors import EnvironmentFailed, ServerFull, SessionLost
 from backend.records import TaskSelection
 
-CONNECT_SECONDS, ANSWER_SECONDS, GOODBYE_SECONDS = 10, 60, 2
+CONNECT_SECONDS, GOODBYE_SECONDS = 10, 2
 
 
 class OpenEnvSource:
@@ -83,16 +83,13 @@ class OpenEnvSession:
         with suppress(ConnectionClosed):
             await self._socket.send(json.dumps({"type": kind, "data": _clean(data)}))
         try:
-            answer = json.loads(await asyncio.wait_for(self._socket.recv(), ANSWER_SECONDS))
+            answer = json.loads(await self._socket.recv())
         except ConnectionClosed as error:
             raise SessionLost(f"The connection to {self._base_url} was lost in the middle of an episode; see whether "
                               "the server still runs.") from error
         except asyncio.CancelledError:
             self._out_of_step = True
             raise
-        except TimeoutError as error:
-            self._out_of_step = True
-            raise EnvironmentFailed(f"{self._base_url} gave no answer within {ANSWER_SECONDS} s.") from error
         except ValueError as error:
             raise EnvironmentFailed(f"{self._base_url} answered with something that isn't JSON; is it an OpenEnv "
                                     "server?") from error
@@ -106,8 +103,8 @@ class OpenEnvSession:
         message, code = str(data.get("message", "no reason given"))[:2000], data.get("code")
         if code == "CAPACITY_REACHED":
             held = data.get("max_sessions")
-            return EnvironmentFailed(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it "
-                                     "with more sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
+            return ServerFull(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it with more "
+                              "sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.", held)
         if code == "VALIDATION_ERROR":
             first: dict[str, Any] = next(iter(data.get("errors") or []), {})
             return _Refused(f"{'.'.join(map(str, first.get('loc', ())))} {first.get('msg', message)}".strip()[:500])

@@ -7,32 +7,48 @@ ends the episode, and either is kept as a fault on the turn it happened in.
 import asyncio
 import time
 import traceback
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
-from backend.environments import Session, Source, Task
+from backend.environments import Observation, Session, Source, Task
 from backend.errors import EnvironmentError_, EnvironmentFailed, SessionLost
 from backend.records import EnvironmentSpec, EpisodeStatus, FactValue, Fault, Turn
 
 PAUSES = (0.1, 0.5, 2.0)
 """Seconds before each further try to begin: a full server frees its sessions a moment after they are closed."""
 
+PATIENCE = 120.0
+"""Seconds until a reset or a call that isn't answered is given up."""
+
+GOODBYE = 10.0
+"""Seconds that closing a session may take."""
+
+SHOWN = 20_000
+"""Characters of a text that a player is shown; the turn keeps it whole."""
+
 SEEN_AS_FAILURE = ("unknown_tool", "wrong_arguments")
+
+Answer = TypeVar("Answer")
 
 
 class Playthrough:
-    def __init__(self, source: Source, environment: EnvironmentSpec, pauses: tuple[float, ...] = PAUSES):
+    def __init__(self, source: Source, environment: EnvironmentSpec, pauses: tuple[float, ...] = PAUSES,
+                 patience: float = PATIENCE, clean: Callable[[str], str] = str):
+        """`clean` is applied to all that the player is shown: a model's control tokens must not come from elsewhere."""
         self.source = source
         self.max_turns = environment.max_turns or source.describe().max_turns
         self.turns: list[Turn] = []
         """Every call in order, refused ones included."""
         self.opening: str | None = None
+        self.images: tuple[str, ...] = ()
+        """What it showed first besides text, as data: URLs."""
         self.start_facts: dict[str, FactValue] = {}
         self.fingerprint: str | None = None
         self.fault: Fault | None = None
         """Of the environment: set once, and nothing is played after it."""
         self.done = False
         self.started = 0.0
-        self._pauses = pauses
+        self._pauses, self._patience, self._clean = pauses, patience, clean
         self._session: Session | None = None
         self._clock: float | None = None
         self._seconds: float | None = None
@@ -46,8 +62,10 @@ class Playthrough:
         self.started, self._clock = time.time(), time.perf_counter()
         for pause in (*self._pauses, None):
             try:
-                self._session = await self.source.open()
-                first = await self._session.reset(task)
+                first = await self._in_time(self._opened(task), "A reset")
+            except _Hung as error:
+                await self._leave()
+                return self._failed(error)
             except EnvironmentError_ as error:
                 await self._leave()
                 if pause is None:
@@ -59,8 +77,12 @@ class Playthrough:
             else:
                 break
         self.opening, self.fingerprint, self.done = first.text or None, first.fingerprint, first.done
-        self.start_facts, self._facts = first.facts, first.facts
-        return self.opening
+        self.start_facts, self._facts, self.images = first.facts, first.facts, first.images
+        return self._shown(first.text) or None
+
+    async def _opened(self, task: Task) -> Observation:
+        self._session = await self.source.open()
+        return await self._session.reset(task)
 
     async def call(self, tool: str, arguments: Any) -> str:
         """The text for the player. Never raises for what a player or an environment did."""
@@ -69,6 +91,15 @@ class Playthrough:
             told = await self._call(tool, arguments)
             self.turns[-1] = self.turns[-1].model_copy(update={"seconds": time.perf_counter() - began})
             return told
+
+    async def _in_time(self, answer: Awaitable[Answer], what: str) -> Answer:
+        try:
+            async with asyncio.timeout(self._patience) as limit:
+                return await answer
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise _Hung(f"{what} got no answer within {self._patience:g} s and was given up.") from error
 
     async def end(self) -> None:
         """Closes the session; as often as you like."""
@@ -126,7 +157,7 @@ class Playthrough:
         if not isinstance(arguments, dict):
             return self._refuse(tool, arguments, "wrong_arguments", f"The arguments of {tool} must be a JSON object.")
         try:
-            seen = await self._session.call(tool, arguments)
+            seen = await self._in_time(self._session.call(tool, arguments), f"The call of {tool}")
         except ValueError as error:
             words = str(error) or "wrong arguments"
             return self._refuse(tool, arguments, "wrong_arguments", f"{words[0].upper()}{words[1:]}.")
@@ -135,16 +166,27 @@ class Playthrough:
             self._failures += 1
             told = self._failed(error)
             self._keep(tool, arguments, fault=self.fault, shown=told)
+            await self._leave()
             return told
         self._reached += 1
+        self._failures += seen.fault is not None
         self._facts, self.done = seen.facts, seen.done
         if seen.reward is not None:
             self._rewards.append(seen.reward)
-        whole = seen.text if seen.raw is None else seen.raw
-        self._keep(tool, arguments, result=whole, shown=None if whole == seen.text else seen.text, reward=seen.reward)
-        return seen.text
+        whole, shown = seen.text if seen.raw is None else seen.raw, self._shown(seen.text)
+        self._keep(tool, arguments, result=whole, shown=None if whole == shown else shown, reward=seen.reward,
+                   fault=seen.fault, images=seen.images)
+        return shown
+
+    def _shown(self, text: str) -> str:
+        """As the player is to see it: not too long, and without tokens that steer a model."""
+        if len(text) > SHOWN:
+            head, tail = text[:SHOWN * 3 // 4], text[-SHOWN // 4:]
+            text = f"{head}\n[{len(text) - len(head) - len(tail):,} characters left out]\n{tail}"
+        return self._clean(text)
 
     def _refuse(self, tool: str, arguments: Any, kind: str, told: str) -> str:
+        told = self._clean(told)
         if kind in SEEN_AS_FAILURE:
             self._failures += 1
         fault = Fault(where="environment" if kind == "no_environment" else "model", kind=kind, message=told)
@@ -153,10 +195,9 @@ class Playthrough:
 
     def _failed(self, error: Exception) -> str:
         """Keeps the fault; the player is told no more than that, since an error's text may hold anything."""
-        expected = isinstance(error, EnvironmentError_)
-        trace = None if expected else "".join(traceback.format_exception(error))
-        self.fault = Fault(where="environment", kind=type(error).__name__, message=str(error) or type(error).__name__,
-                           traceback=trace)
+        kind = EnvironmentFailed.__name__ if isinstance(error, EnvironmentFailed) else type(error).__name__
+        self.fault = Fault(where="environment", kind=kind, message=str(error) or kind,
+                           traceback="".join(traceback.format_exception(error)))
         if isinstance(error, SessionLost):
             return "The connection to the environment was lost; the episode is over."
         return "The environment failed; the episode is over."
@@ -166,10 +207,16 @@ class Playthrough:
                                facts=self.facts, **what))
 
     async def _leave(self) -> None:
+        """Whatever happens on the way out, the episode is over."""
         session, self._session = self._session, None
         if session is None:
             return
         try:
-            await session.close()
-        except EnvironmentFailed:
+            async with asyncio.timeout(GOODBYE):
+                await session.close()
+        except Exception:
             pass
+
+
+class _Hung(EnvironmentFailed):
+    """No answer in time; trying again would take as long again."""
