@@ -108,10 +108,10 @@ class Worker:
 
     def _room(self, where: Executor, wanted: int) -> tuple[str, ...] | None:
         """The GPUs a run may take, none for a CPU run; None when it has to wait."""
-        running = self.queue.places("running", "claimed")
         if not wanted:
+            running = self.queue.places("running", "claimed")
             return () if sum(not place.gpus for place in running) < CPU_RUNS else None
-        taken = {gpu for place in running for gpu in (place.gpus or "").split(",")}
+        taken = self.queue.gpus_taken()
         free = [gpu for gpu in where.gpus() if gpu not in taken]
         return tuple(free[:wanted]) if len(free) >= wanted else None
 

@@ -140,7 +140,7 @@ def test_a_reader_that_goes_away_is_no_error(run, store):
     assert (piped.stdout, piped.stderr) == ("[", "")
 
 
-# ---------------------------------------------------------------------------------------------- run, with a real trainer
+# ------------------------------------------------------------------------------------ run, with a real trainer
 
 
 def quick(tmp_path, steps):

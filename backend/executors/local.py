@@ -1,5 +1,6 @@
 """Trainers as processes of this machine, each in a session of its own, printing to trainer.log."""
 
+import contextlib
 import functools
 import os
 import shutil
@@ -51,10 +52,10 @@ class Executor:
     def kill(self, started: Started) -> None:
         if not self.alive(started):
             return
-        try:
-            os.killpg(started.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
+        # With several processes each has a session of its own, so the group alone wouldn't be all of them.
+        for pid in (started.pid, *descendants(started.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         if child := self._children.get(started.pid):
             child.wait(10)
 
@@ -83,10 +84,27 @@ def nvidia_gpus() -> tuple[str, ...]:
     return found if allowed is None else tuple(name.strip() for name in allowed.split(",") if name.strip())
 
 
+def descendants(pid: int) -> list[int]:
+    """Children of a process, and theirs."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (fields := _fields(int(entry.name))):
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [pid]
+    for parent in found:
+        found += children.get(parent, [])
+    return found[1:]
+
+
 def born(pid: int) -> str | None:
     """The system's count at which a process started; None when it is gone or a zombie."""
+    fields = _fields(pid)
+    return None if not fields or fields[0] in "ZX" else fields[19]
+
+
+def _fields(pid: int) -> list[str]:
+    """Of /proc/PID/stat, from the state on; [] when there is no such process."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:
-        return None
-    return None if fields[0] in "ZX" else fields[19]
+        return []

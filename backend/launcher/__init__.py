@@ -8,7 +8,7 @@ from backend.launcher.checks import default_terms, facts_of, resolve, validate
 from backend.launcher.models import starters
 from backend.launcher.spec_text import Recipe, from_fields, load_spec, recipes
 from backend.records import ENDED, Result, RunSpec
-from backend.store import Run, Store, own_name, to_yaml
+from backend.store import Run, Store, birth, own_name, to_yaml
 
 __all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "from_fields", "load_spec", "recipes", "resolve",
            "starters", "to_yaml", "validate"]
@@ -33,7 +33,12 @@ class Launcher:
         """Start a run now, ahead of the queue; a worker adopts it if this process goes away."""
         resources = run.spec.resources
         place = executor(resources.executor)
-        gpus = place.gpus()[:resources.gpus]
+        taken = self.store.queue.gpus_taken()
+        gpus = tuple(gpu for gpu in place.gpus() if gpu not in taken)[:resources.gpus]
+        if len(gpus) < resources.gpus:
+            reason = f"{resources.gpus} GPUs are needed and {len(gpus)} are free; launch it instead, and it waits its turn"
+            run.conclude(Result(status="failed", reason=reason, ended=time.time()))
+            raise OrtamError(f"{run.id}: {reason}")
         started = place.start(run.path, resources, gpus)
         self.store.queue.add(run.id, state="running", worker=own_name(), pid=started.pid, born=started.born,
                              started=time.time(), gpus=",".join(gpus))
@@ -60,11 +65,14 @@ class Launcher:
         if run.status() in ENDED or run.status() == "queued":
             return self.stop(ref)
         place = self.store.queue.place(run.id)
-        pid = (place and place.pid) or run.trainer_pid()
-        if pid is None:
+        processes = [Started(place.pid, place.born)] if place and place.pid else []
+        if holder := run.trainer_pid():
+            processes.append(Started(holder, birth(holder)))
+        if not processes:
             raise OrtamError(f"{run.id} has no process on this machine to end")
         run.ask_to_stop()
-        executor(run.spec.resources.executor).kill(Started(pid, place.born if place and place.pid else None))
+        for process in processes:
+            executor(run.spec.resources.executor).kill(process)
         step = run.progress().step
         run.conclude(Result(status="stopped", reason="ended at once by request", step=step, ended=time.time()))
         return f"{run.id} was ended."

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backend.errors import RunNotFound
-from backend.records import RunSpec, RunStatus
+from backend.records import ENDED, RunSpec, RunStatus
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
 from backend.store.run import Progress, Run, alive, birth, own_name
@@ -51,6 +51,7 @@ class Store:
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         self.queue = Queue(self.folder)
+        self._ended: dict[str, tuple[str, RunSummary]] = {}
 
     def create(self, spec: RunSpec) -> Run:
         """A new folder with the spec in it. Raises SpecError where the spec holds what looks like a secret."""
@@ -100,6 +101,17 @@ class Store:
         raise RunNotFound(f"no run in {self.folder} is called {ref!r}; list them with: python -m backend runs")
 
     def summary(self, run: Run) -> RunSummary:
+        version = run.version()
+        kept = self._ended.get(run.id)
+        if kept and kept[0] == version:
+            return kept[1]
+        summary = self._summarise(run)
+        if summary.status in ENDED:
+            self._ended[run.id] = (version, summary)
+        return summary
+
+    @staticmethod
+    def _summarise(run: Run) -> RunSummary:
         spec = run.spec
         progress = run.progress()
         episodes, reward = run.so_far()

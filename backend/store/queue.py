@@ -72,6 +72,9 @@ class Queue:
     def place(self, run: str) -> Place | None:
         return next((place for place in self.places() if place.run == run), None)
 
+    def gpus_taken(self) -> set[str]:
+        return {gpu for place in self.places("running", "claimed") for gpu in (place.gpus or "").split(",") if gpu}
+
     def move(self, run: str, state: str, to: str, **values) -> bool:
         """Change a row only if it is still in `state`; False when somebody else was first."""
         sets = "".join(f", {name} = ?" for name in values)
