@@ -36,17 +36,13 @@ class Asked:
     @classmethod
     def read(cls, search: str) -> "Asked":
         """From `?run=…&id=…`; unknown parameters are dropped. Raises SpecError naming the one that is wrong."""
-        given = {name: value for name, value in parse_qsl(search.removeprefix("?")) if name in cls.__dataclass_fields__}
-        numbers: dict[str, Any] = {}
-        for name in ("turn", "page", "step", "group"):
-            value = given.pop(name, "").strip()
-            if not value:
-                continue
-            if not value.removeprefix("-").isdecimal() or len(value) > 12:
-                raise SpecError(name, f"{value!r} isn't a whole number; write one, or leave it out")
-            numbers[name] = int(value)
-        numbers["page"] = max(numbers.get("page", 1), 1)
-        return cls(**given, **numbers)
+        given: dict[str, Any] = {}
+        for name, value in parse_qsl(search.removeprefix("?")):
+            if name in ("turn", "page", "step", "group"):
+                given[name] = _whole_number(name, value.strip())
+            elif name in cls.__dataclass_fields__:
+                given[name] = value
+        return cls(**{**given, "page": max(given.get("page") or 1, 1)})
 
     @classmethod
     def only_run(cls, search: str) -> "Asked":
@@ -67,6 +63,14 @@ class Asked:
 
     def clear(self) -> "Asked":
         return Asked(run=self.run, id=self.id)
+
+
+def _whole_number(name: str, value: str) -> int | None:
+    if not value:
+        return None
+    if not value.removeprefix("-").isdecimal() or len(value) > 12:
+        raise SpecError(name, f"{value!r} isn't a whole number; write one, or leave it out")
+    return int(value)
 
 
 def episodes(run, spec: RunSpec, asked: Asked) -> str:

@@ -37,10 +37,11 @@ Place = tuple[int, int, int, int, int]
 
 def _place(moment: facts.Facts) -> Place | None:
     """(rows, columns, ball row, ball column, paddle column); None where one is missing or off the grid."""
-    rows, columns, row, column, paddle = (
-        facts.whole(moment, name) for name in ("rows", "columns", "ball_row", "ball_column", "paddle_column"))
-    if None in (rows, columns, row, column, paddle):
+    told = [facts.whole(moment, name) for name in ("rows", "columns", "ball_row", "ball_column", "paddle_column")]
+    known = [value for value in told if value is not None]
+    if len(known) < len(told):
         return None
+    rows, columns, row, column, paddle = known
     fits = 0 <= row < rows <= LARGEST and 0 <= column < columns <= LARGEST and 0 <= paddle < columns
     return (rows, columns, row, column, paddle) if fits else None
 

@@ -15,8 +15,8 @@ def frames(episode: Episode) -> list[str]:
 
 
 def thumbnail(episode: Episode) -> str:
-    calls = [turn for turn in episode.turns if turn.tool is not None]
-    rows = "".join(f'<span{" class=o-bad" * bool(turn.fault)}>{text(turn.tool[:14])}</span>' for turn in calls[-NAMED:])
+    calls = [(turn.tool, turn.fault) for turn in episode.turns if turn.tool is not None]
+    rows = "".join(f"<span{' class=o-bad' if fault else ''}>{text(tool[:14])}</span>" for tool, fault in calls[-NAMED:])
     before = len(calls) - NAMED
     more = f"<em>{before} before</em>" if before > 0 else ""
     spoken = attribute(f"{counted(len(episode.turns), 'turn')}, {counted(len(calls), 'tool call')}")
