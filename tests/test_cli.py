@@ -122,6 +122,18 @@ def test_a_spec_with_a_wrong_field_starts_nothing(cli, store, tmp_path):
     assert not store.folder.exists()
 
 
+def test_a_folder_that_takes_no_runs_is_one_sentence(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    spec = tmp_path / "spec.yaml"
+    (tmp_path / "model").mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (tmp_path / "model" / name).write_text("{}")
+    spec.write_text(f"model: {tmp_path / 'model'}\nenvironments: [{{id: a, use: catch}}]\n")
+    assert main(["launch", str(spec), "--runs", str(tmp_path / "file" / "runs")]) == 2
+    said = capsys.readouterr().err
+    assert "can't take a new run" in said and said.count("\n") == 1
+
+
 def test_an_ended_run_is_not_stopped_again(cli, run):
     assert "already ended: finished" in cli("stop", "latest")
     assert json.loads(cli("stop", "latest", "--json"))["status"] == "finished"

@@ -79,7 +79,8 @@ class _Shown:
 
             self.bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
                                 TextColumn("{task.fields[reward]}", markup=False), TimeElapsedColumn(),
-                                TextColumn("{task.fields[left]}", markup=False), console=Console(stderr=True))
+                                TextColumn("{task.fields[left]}", markup=False), console=Console(stderr=True),
+                                refresh_per_second=2)
             self.bar.start()
             self.task = self.bar.add_task("starting", total=self.run.spec.train.steps, reward="", left="")
         return self

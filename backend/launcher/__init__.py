@@ -36,7 +36,7 @@ class Launcher:
         taken = self.store.queue.gpus_taken()
         gpus = tuple(gpu for gpu in place.gpus() if gpu not in taken)[:resources.gpus]
         if len(gpus) < resources.gpus:
-            reason = f"{resources.gpus} GPUs are needed and {len(gpus)} are free; launch it instead, and it waits its turn"
+            reason = f"{resources.gpus} GPUs are needed, {len(gpus)} are free; launch it instead, and it waits its turn"
             run.conclude(Result(status="failed", reason=reason, ended=time.time()))
             raise OrtamError(f"{run.id}: {reason}")
         started = place.start(run.path, resources, gpus)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from backend.errors import RunNotFound
+from backend.errors import OrtamError, RunNotFound
 from backend.records import ENDED, RunSpec, RunStatus
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
@@ -56,7 +56,10 @@ class Store:
     def create(self, spec: RunSpec) -> Run:
         """A new folder with the spec in it. Raises SpecError where the spec holds what looks like a secret."""
         refuse_secrets(spec)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from None
         first = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
         for number in range(1, 10_000):
             path = self.folder / (first if number == 1 else f"{first}-{number}")
@@ -64,9 +67,14 @@ class Store:
                 path.mkdir()
             except FileExistsError:
                 continue
+            except OSError as error:
+                raise self._unwritable(error) from None
             write_whole(path / "spec.yaml", to_yaml(spec))
             return Run(path)
         raise FileExistsError(first)
+
+    def _unwritable(self, error: OSError) -> OrtamError:
+        return OrtamError(f"{self.folder} can't take a new run ({error.strerror}); name another folder with --runs")
 
     def runs(self, search: str = "") -> list[RunSummary]:
         """Newest first, recorded demos last; `search` looks at id, model, environments and status."""

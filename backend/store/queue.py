@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from backend.errors import OrtamError
 from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
 
 _COLUMNS = ", ".join(STUDIO["queue"])
@@ -40,14 +41,15 @@ class Queue:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        connection, _ = open_for_writing(self.path)
         try:
-            if not self._made:
-                make_tables(connection, STUDIO, STUDIO_KEYS)
-                self._made = True
-            yield connection
-        finally:
-            connection.close()
+            connection, _ = open_for_writing(self.path)
+            with contextlib.closing(connection):
+                if not self._made:
+                    make_tables(connection, STUDIO, STUDIO_KEYS)
+                    self._made = True
+                yield connection
+        except sqlite3.Error as error:
+            raise OrtamError(f"{self.path} can't be written ({error}); free space or allow writing there") from None
 
     def add(self, run: str, state: str = "waiting", **values) -> None:
         row = {"run": run, "state": state, "asked": time.time(), **values}

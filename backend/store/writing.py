@@ -224,9 +224,13 @@ def _quantile(ordered: list[float], share: float) -> float | None:
 
 
 def write_whole(path: Path, text: str) -> None:
+    """Raises OrtamError where nothing can be written."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, "utf-8")
-    os.replace(draft, path)
+    try:
+        draft.write_text(text, "utf-8")
+        os.replace(draft, path)
+    except OSError as error:
+        raise OrtamError(f"{path} can't be written ({error.strerror}); free space or allow writing there") from None
 
 
 def held(path: Path) -> bool:
