@@ -77,7 +77,10 @@ class Observation:
 
 @runtime_checkable
 class Session(Protocol):
-    """One connection, one episode. Raises EnvironmentFailed and SessionLost, and no other error of its own making."""
+    """One connection, one episode. Raises EnvironmentFailed and SessionLost, and no other error of its own making.
+
+    Where tasks differ in their tools it also has `tools`: those of the task, once it is reset.
+    """
 
     async def reset(self, task: Task) -> Observation: ...
 

@@ -151,7 +151,8 @@ class Playthrough:
             return self._refuse(tool, arguments, "after_the_end", "The game is over. Make no more calls.")
         if len(self.turns) >= self.max_turns:
             return self._refuse(tool, arguments, "no_turns_left", f"No turns left: all {self.max_turns} are used.")
-        if tool not in (names := [t.name for t in self.source.describe().tools]):
+        known = getattr(self._session, "tools", None) or self.source.describe().tools
+        if tool not in (names := [each.name for each in known]):
             return self._refuse(tool, arguments, "unknown_tool", f"There is no tool {tool!r:.60}; use "
                                                                  f"{' or '.join(names)}.")
         if not isinstance(arguments, dict):
