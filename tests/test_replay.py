@@ -107,7 +107,7 @@ def test_what_isnt_there_is_a_sentence_with_a_way_back(run, search, sentence, li
 
 def test_a_run_without_episodes_says_when_they_come(run):
     page = ask(run)
-    assert page["player"] == "" and "No episode yet" in seen(page["list"]).text
+    assert seen(page["player"]).text == "first›replay" and "No episode yet" in seen(page["list"]).text
 
 
 # ---------------------------------------------------------------------------------------------------- what it says

@@ -13,7 +13,7 @@ from ui import shell
 from ui.episodes import NEWEST, Asked, episodes, group
 from ui.player import Setting, player
 from ui.viewers import viewer
-from ui.written import attribute
+from ui.written import attribute, text
 
 HERE = Path(__file__).parent
 CSS = [HERE / "viewers" / "viewers.css", HERE / "replay.css"]
@@ -61,7 +61,8 @@ def answer(store, search: str, with_list: bool = True) -> dict[str, str]:
         drawn = player(shown, _setting(run, spec, asked, shown), asked.turn)
         asked = Asked(**{**vars(asked), "id": shown.id})
     except EpisodeNotFound as error:
-        drawn = _dead_end(str(error), ("See this run's episodes", Asked(run=run.id).to())) if asked.id else ""
+        drawn = _dead_end(str(error), ("See this run's episodes", Asked(run=run.id).to())) if asked.id \
+            else _without_episode(run.id, spec.name)
     return {"player": drawn, "list": episodes(run, spec, asked) if with_list else ""}
 
 
@@ -129,6 +130,11 @@ def _viewer(spec: RunSpec, environment: str) -> str:
 def _tools(spec: RunSpec, environment: str) -> list[dict[str, Any]]:
     description = _description(spec, environment)
     return [tool.schema() for tool in description.tools] if description else []
+
+
+def _without_episode(run: str, name: str) -> str:
+    return (f'<nav class="o-crumbs" aria-label="Run"><a href="{attribute(_watch(run))}">{text(name)}</a>'
+            f'<i aria-hidden="true">›</i><h1 class="o-crumb">replay</h1></nav>')
 
 
 def _dead_end(sentence: str, link: tuple[str, str]) -> str:
