@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backend.errors import OrtamError, PortTaken
@@ -26,7 +26,8 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     folder = asked.runs.resolve()
-    with working(folder) if asked.worker and not asked.read_only else contextlib.nullcontext():
+    work = working(folder) if asked.worker and not asked.read_only else contextlib.nullcontext()
+    with contextlib.suppress(KeyboardInterrupt), work:
         serve(folder, listening, asked)
     return 0
 
@@ -68,9 +69,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 @contextlib.contextmanager
 def working(folder: Path) -> Iterator[None]:
-    """The worker as a process of its own. Trainers are in groups of their own: they go on when it ends."""
+    """The worker as a process of its own that ends with this one, however this one ends. Trainers go on: they are in
+    sessions of their own."""
     worker = subprocess.Popen([sys.executable, "-m", "backend", "worker", "--runs", str(folder)], cwd=HERE,
-                              stdin=subprocess.DEVNULL, start_new_session=True)
+                              stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=ending_with_parent())
     try:
         yield
     finally:
@@ -79,6 +81,16 @@ def working(folder: Path) -> Iterator[None]:
             worker.wait(5)
         except subprocess.TimeoutExpired:
             worker.kill()
+
+
+def ending_with_parent() -> Callable[[], None] | None:
+    """For a child process, on Linux: SIGTERM when its parent is gone."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    system, tell_when_parent_dies = ctypes.CDLL(None), 1
+    return lambda: system.prctl(tell_when_parent_dies, signal.SIGTERM)
 
 
 def serve(folder: Path, listening: socket.socket, asked: argparse.Namespace) -> None:
@@ -95,8 +107,7 @@ def serve(folder: Path, listening: socket.socket, asked: argparse.Namespace) -> 
     server = uvicorn.Server(uvicorn.Config(site, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=True))
     shown = "127.0.0.1" if asked.host in ("0.0.0.0", "::") else f"[{asked.host}]" if ":" in asked.host else asked.host
     print(f"Ortam is at http://{shown}:{listening.getsockname()[1]}   runs: {folder}", flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
+    server.run(sockets=[listening])
 
 
 if __name__ == "__main__":

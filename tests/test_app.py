@@ -116,6 +116,12 @@ def test_files_of_the_project_and_of_runs_cannot_be_fetched(served, fetch, path)
     assert answer.status_code in (403, 404)
 
 
+def test_a_wrong_address_shows_the_way_back_and_a_script_gets_json(fetch):
+    page = fetch("/no-such-page", headers={"accept": "text/html"})
+    assert page.status_code == 404 and "There is no such page" in page.text and "o-header" in page.text
+    assert fetch("/no-such-page").json() == {"detail": "Not Found"}
+
+
 # -------------------------------------------------------------------------------------------------------- endpoints
 
 
@@ -187,7 +193,8 @@ def test_an_address_that_cannot_be_used_is_one_sentence(capsys, words):
     assert words in told and "\n" not in told
 
 
-def test_the_application_is_served_with_its_worker_and_both_end_on_sigterm(tmp_path):
+@pytest.mark.parametrize(("by", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
+def test_the_application_is_served_with_its_worker_and_ends_with_it(tmp_path, by, code):
     process = subprocess.Popen([sys.executable, "app.py", "--port", "0", "--runs", str(tmp_path / "runs")], cwd=ROOT,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -195,8 +202,8 @@ def test_the_application_is_served_with_its_worker_and_both_end_on_sigterm(tmp_p
         assert said.startswith("Ortam is at http://127.0.0.1:")
         worker = children(process.pid)
         assert len(worker) == 1
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        process.send_signal(by)
+        assert process.wait(20) == code
         deadline = time.monotonic() + 10
         while Path(f"/proc/{worker[0]}").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

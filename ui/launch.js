@@ -4,6 +4,7 @@ window.ortamLaunch = (root, server) => {
   const page = root.querySelector(".o-launch");
   if (!page || page.dataset.ready) return;
   page.dataset.ready = "yes";
+  document.title = "Launch · Ortam";
   const $ = (selector, from = page) => from.querySelector(selector);
   const all = (selector, from = page) => [...from.querySelectorAll(selector)];
   const form = $("form"), yaml = $("#o-yaml"), paint = $(".o-spec-text pre");

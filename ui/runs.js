@@ -3,6 +3,7 @@ window.ortamRuns = (root, server) => {
   const list = root.querySelector("[data-list]"), search = root.querySelector("input[type=search]");
   if (!list || list.dataset.ready) return;
   list.dataset.ready = "yes";
+  document.title = "Runs · Ortam";
   const EVERY = 2500;
   const trouble = root.querySelector("[data-trouble]");
   const answers = (well) => { trouble.hidden = well; list.classList.toggle("o-stale", !well); };

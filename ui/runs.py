@@ -43,19 +43,18 @@ def frame(read_only: bool) -> str:
 
 
 class Curves:
-    """The total reward of a run over its steps as a small drawing, drawn again only when the run changed."""
+    """The total reward of a run over its steps as a small drawing, drawn again only when there is more of it."""
 
     def __init__(self, store):
         self.store = store
-        self.drawn: dict[str, tuple[str, str]] = {}
+        self.drawn: dict[str, tuple[tuple, str]] = {}
 
-    def __call__(self, id: str) -> str:
-        run = self.store.run(id)
-        version = run.version()
-        if id not in self.drawn or self.drawn[id][0] != version:
-            means = [point.mean for point in run.term_curves() if point.name == "total"]
-            self.drawn[id] = (version, spark(means))
-        return self.drawn[id][1]
+    def __call__(self, run) -> str:
+        known = (run.step, run.episodes, run.reward)
+        if run.id not in self.drawn or self.drawn[run.id][0] != known:
+            curve = self.store.run(run.id).term_curves()
+            self.drawn[run.id] = (known, spark([point.mean for point in curve if point.name == "total"]))
+        return self.drawn[run.id][1]
 
 
 def spark(means: list[float | None], width: int = 88, height: int = 24, most: int = 44) -> str:
@@ -91,7 +90,7 @@ def draw(runs, curves, search: str = "", read_only: bool = False) -> str:
             return shell.empty("No runs yet", "This site only shows runs, and its folder holds none.")
         return shell.empty("No runs yet", "Start one: the quickstart learns to play Catch on two CPU cores in about "
                            "five minutes, and you can watch every episode.", ("Launch a run", "/launch"))
-    rows = "".join(row(run, curves(run.id)) for run in runs[:MOST])
+    rows = "".join(row(run, curves(run)) for run in runs[:MOST])
     more = (f'<p class="o-muted o-small o-runs-more">The newest {MOST} of {len(runs):,} runs. Search to see others.</p>'
             if len(runs) > MOST else "")
     heads = "".join(f"<th{css}>{title}</th>" for title, css in (

@@ -120,7 +120,8 @@ POLICY = ("default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; 
 
 
 class Frame:
-    """ASGI middleware that puts the frame into every HTML page Gradio serves."""
+    """ASGI middleware that puts the frame into every HTML page Gradio serves, and around the answer to a wrong
+    address."""
 
     def __init__(self, app, tags: str, note: str = ""):
         self.app, self.tags, self.note = app, tags, note
@@ -129,12 +130,13 @@ class Frame:
         if scope["type"] != "http" or scope["method"] != "GET":
             return await self.app(scope, receive, send)
         start, body = None, b""
+        wants_page = any(k == b"accept" and b"text/html" in v for k, v in scope["headers"])
 
         async def framed(message):
             nonlocal start, body
             if message["type"] == "http.response.start":
-                is_page = any(k == b"content-type" and v.startswith(b"text/html") for k, v in message["headers"])
-                if not is_page:
+                sent = dict(message["headers"]).get(b"content-type", b"")
+                if not sent.startswith(b"text/html") and not (wants_page and message["status"] == 404):
                     return await send(message)
                 start = message
                 return None
@@ -143,10 +145,11 @@ class Frame:
             body += message.get("body", b"")
             if message.get("more_body"):
                 return None
-            page = self.dress(body, scope["path"])
-            headers = [(k, v) for k, v in start["headers"] if k not in (b"content-length", b"cache-control")]
+            page = self.dress(NOWHERE.encode() if start["status"] == 404 else body, scope["path"])
+            headers = [(k, v) for k, v in start["headers"] if k not in OURS]
             headers += [(b"content-length", str(len(page)).encode()), (b"cache-control", b"no-store"),
-                        (b"content-security-policy", POLICY.encode()), (b"x-content-type-options", b"nosniff")]
+                        (b"content-type", b"text/html; charset=utf-8"), (b"content-security-policy", POLICY.encode()),
+                        (b"x-content-type-options", b"nosniff")]
             await send({**start, "headers": headers})
             return await send({"type": "http.response.body", "body": page})
 
@@ -155,7 +158,16 @@ class Frame:
     def dress(self, page: bytes, path: str) -> bytes:
         page = page.replace(b"</head>", self.tags.encode() + b"</head>", 1)
         body = page.find(b"<body")
-        after = page.find(b">", body) + 1
         if body < 0:
             return page
+        after = page.find(b">", body) + 1
         return page[:after] + header(path, self.note).encode() + page[after:]
+
+
+OURS = (b"content-length", b"content-type", b"cache-control")
+NOWHERE = ('<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+           'content="width=device-width, initial-scale=1"><title>No such page · Ortam</title></head><body>'
+           '<main class="o-plain o-nowhere"><div class="o-empty"><b>There is no such page</b><p>The address '
+           'may be mistyped. All runs are on the first page.</p>'
+           '<a class="o-button o-primary" href="/">See all runs</a></div></main>'
+           "</body></html>")
