@@ -163,12 +163,17 @@
         }
         if (series.band) traces.push(this.band(line, colour));
         traces.push({
-          type: "scatter", mode: series.dots ? "markers+lines" : "lines+markers", name, x: line.x, y: line.y, connectgaps: false,
+          type: "scatter", mode: series.dots ? "markers+lines" : "lines", name, x: line.x, y: line.y, connectgaps: false,
           line: { color: colour, width: series.key === "curve:total" ? 2.4 : 1.8, dash: series.dots ? "dot" : "solid" },
-          marker: { color: colour, size: series.dots ? 7 : lonely(line.y), line: { width: 0 } },
+          marker: { color: colour, size: 7 },
           customdata: series.band ? line.x.map((_, k) => [line.low[k], line.high[k]]) : undefined,
           hovertemplate: series.band ? `${said}  <span style="opacity:.7">%{customdata[0]:.3~g} to %{customdata[1]:.3~g}</span>` : said,
         });
+        const alone = series.dots ? [] : lonely(line.y);
+        if (alone.length) {
+          traces.push({ type: "scatter", mode: "markers", x: alone.map((k) => line.x[k]), y: alone.map((k) => line.y[k]),
+            marker: { color: colour, size: 6 }, hoverinfo: "skip" });
+        }
       }
       return traces;
     }
@@ -268,8 +273,8 @@
     }
   }
 
-  /* Marker sizes: a point between two gaps is no line, so it gets a dot. */
-  const lonely = (y) => y.map((value, k) => (value !== null && (y[k - 1] ?? null) === null && (y[k + 1] ?? null) === null ? 6 : 0));
+  /* A point between two gaps is no line, so it gets a dot; markers for all points would be an element each. */
+  const lonely = (y) => [...y.keys()].filter((k) => y[k] !== null && (y[k - 1] ?? null) === null && (y[k + 1] ?? null) === null);
 
   window.ortamCurves = (box, pick) => {
     const charts = new Map();
