@@ -32,8 +32,12 @@ def tree() -> dict[str, str]:
 TREE = tree()
 
 
+def output(*command: str) -> str:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 def kept_in_git() -> set[str]:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = output("git", "ls-files").split("\n")
     return {path for path in listed if path and (ROOT / path).exists()}
 
 
@@ -41,6 +45,13 @@ def kept_in_git() -> set[str]:
 def test_what_the_tree_names_exists_and_has_a_phrase(path):
     assert (ROOT / path).exists()
     assert TREE[path]
+
+
+def test_the_pictures_of_the_readme_exist():
+    pictures = re.findall(r"!\[.*?\]\((.+?)\)", README)
+    assert pictures
+    for picture in pictures:
+        assert (ROOT / picture).is_file(), picture
 
 
 def test_every_module_is_in_the_tree():
@@ -51,8 +62,8 @@ def test_every_module_is_in_the_tree():
 
 
 def test_every_file_at_the_top_is_in_the_tree():
-    top = {path.split("/")[0] for path in kept_in_git()} - {"README.md", ".gitignore", ".gitattributes", ".dockerignore"}
-    assert top <= {path.split("/")[0] for path in TREE}
+    top = {path.split("/")[0] for path in kept_in_git()}
+    assert top - {"README.md", ".gitignore", ".gitattributes", ".dockerignore"} <= {path.split("/")[0] for path in TREE}
 
 
 def commands(start: str) -> set[str]:
@@ -69,7 +80,7 @@ def test_the_make_targets_of_the_readme_exist():
 
 
 def test_the_options_of_the_application_exist():
-    said = subprocess.run([sys.executable, "app.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    said = output(sys.executable, "app.py", "--help")
     wanted = set(re.findall(r"--[a-z-]+", " ".join(commands("python app.py"))))
     assert wanted and wanted <= set(re.findall(r"--[a-z-]+", said))
 

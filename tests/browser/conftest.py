@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from backend.store import Store
+
 ROOT = Path(__file__).parents[2]
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync")
@@ -114,6 +116,7 @@ def served(folder: Path):
         yield Application(url, runs)
     finally:
         end(serving)
+        end_trainers(runs)
 
 
 def free_port() -> int:
@@ -131,6 +134,15 @@ def wait_until_served(url: str, serving: subprocess.Popen, log: Path, seconds: f
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     pytest.fail(f"the application isn't served at {url}:\n{log.read_text(errors='replace')}")
+
+
+def end_trainers(runs: Path):
+    """They live on when the application ends; a test that failed must leave none behind."""
+    store = Store(runs)
+    for summary in store.runs():
+        if pid := store.run(summary.id).trainer_pid():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
 
 
 def end(serving: subprocess.Popen):

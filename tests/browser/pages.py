@@ -4,7 +4,6 @@ import re
 
 from playwright.sync_api import Page, expect
 
-
 CURVE = """name => [...document.querySelectorAll('[data-section=learning] .js-plotly-plot')].flatMap(plot => plot.data)
     .filter(trace => trace.name === name).flatMap(trace => [...trace.y]).filter(y => y !== null)"""
 
@@ -18,7 +17,8 @@ class Runs:
         expect(self.page.locator("h1")).to_have_text("Runs")
 
     def new(self) -> "Launch":
-        self.page.get_by_role("link", name="New run").click()
+        """By the button of the list, or of the sentence that stands in for an empty one."""
+        self.page.locator("a.o-button[href='/launch']:visible").click()
         return Launch(self.page)
 
     def row(self, run: str):
@@ -44,7 +44,7 @@ class Watch:
     def __init__(self, page: Page):
         self.page = page
         self.chip = page.locator(".o-watch-name .o-chip")
-        self.episodes = page.locator(".o-lane a.o-episode")
+        self.episodes = page.get_by_label("Newest episodes").get_by_role("link")
         expect(self.chip).to_be_visible()
 
     @property
@@ -52,7 +52,8 @@ class Watch:
         return re.search(r"[?&]id=([^&#]+)", self.page.url)[1]
 
     def step(self) -> int:
-        return int(re.search(r"[\d,]+", self.page.locator(".o-watch-progress b").first.inner_text())[0].replace(",", ""))
+        shown = self.page.locator(".o-watch-progress b").first.inner_text()
+        return int(re.sub(r"\D", "", shown))
 
     def wait_past(self, step: int, seconds: float):
         """Until the page itself shows a later step."""
@@ -62,7 +63,8 @@ class Watch:
 
     def wait_for_curve(self, name: str, points: int) -> list[float]:
         """The values on the chart that draws the curve of this name, once there are so many."""
-        self.page.wait_for_function(f"([name, points]) => ({CURVE})(name).length >= points", arg=[name, points])
+        self.page.wait_for_function(f"([name, points]) => ({CURVE})(name).length >= points",
+                                    arg=[name, points])
         return self.page.evaluate(CURVE, name)
 
     def stop(self):
@@ -94,3 +96,7 @@ class Replay:
 
     def episode(self) -> str:
         return self.player.get_attribute("data-id")
+
+    def up_to_the_run(self) -> Watch:
+        self.page.get_by_label("Where this episode belongs").get_by_role("link").first.click()
+        return Watch(self.page)

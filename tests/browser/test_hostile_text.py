@@ -12,6 +12,7 @@ ATTACK = ("</script></textarea></pre><script>window.__pwn = 1</script><img src=x
           "<iframe srcdoc='<script>parent.__pwn=6</script>'></iframe><a href='javascript:window.__pwn=7'>x</a>"
           "<link rel=stylesheet href=https://example.com/x.css>")
 UGLY = f"{ATTACK} \u202e\x00\ud800"
+TYPED = "%3Cscript%3Ewindow.__pwn=9%3C/script%3E"
 PAGES = ("/", "/launch", "/run?id={run}", "/run?id={run}&step=1#log", "/run?id={run}#spec", "/launch?from={run}",
          "/episode?run={run}", "/episode?run={run}&id={episode}&turn=1", "/episode?run={run}&where={attack}",
          "/run?id={attack}", "/episode?run={run}&id={attack}", "/?search={attack}")
@@ -56,7 +57,7 @@ def hostile(application):
 
 def test_hostile_text_is_shown_and_never_run(application, hostile, page, seen):
     for address in PAGES:
-        page.goto(application.url + address.format(run=hostile, episode="1-0-1", attack="%3Cscript%3Ewindow.__pwn=9%3C/script%3E"))
+        page.goto(application.url + address.format(run=hostile, episode="1-0-1", attack=TYPED))
         page.locator(":is(.o-title, .o-crumb, .o-problem, .o-empty):visible").first.wait_for()
         page.wait_for_load_state("networkidle")
         for control in page.locator("details > summary:visible").all():

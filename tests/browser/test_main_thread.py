@@ -25,7 +25,7 @@ def test_launch_watch_replay_reload_and_stop(application, page, seen):
     watch.wait_past(1, FIRST_STEP)
     total, caught, nearness = (watch.wait_for_curve(name, points=2) for name in ("total", "caught", "nearness"))
     for k, value in enumerate(total):
-        assert value == pytest.approx(caught[k] + 0.5 * nearness[k], abs=1e-6), "the total is the weighted sum of its terms"
+        assert value == pytest.approx(caught[k] + 0.5 * nearness[k], abs=1e-6), "a total is the weighted sum"
 
     before = watch.step()
     page.reload()
@@ -38,8 +38,7 @@ def test_launch_watch_replay_reload_and_stop(application, page, seen):
     replay = Replay(page)
     step_through(replay)
 
-    page.go_back()
-    watch = Watch(page)
+    watch = replay.up_to_the_run()
     watch.stop()
     expect(watch.chip).to_have_text(re.compile("stopped"), timeout=120_000)
 
