@@ -6,14 +6,15 @@ To add a kind of `use:`, write a module and name its prefix in `KINDS`. The modu
     described(spec)         its Description before a run, or None where it is known only once it has been started. May
                             ask a server, for a few seconds at most. Raises SpecError, EnvironmentFailed
     reach(spec, sessions)   a context manager that gives an address (text; "" where there is none). Starts what has to
-                            be started for `sessions` episodes at once, and stops it at the end. Raises EnvironmentFailed
+                            be started for `sessions` episodes at once, and stops it at the end. EnvironmentFailed
+    settled(spec)           if it has one: the spec as it is kept with a run, its relative paths made absolute
     source(spec, address)   a Source that plays there, in this process or any other of the run. Finds out what there is
                             to find out, so that its `describe()` never changes. Raises SpecError, EnvironmentFailed
 """
 
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from backend.environments import Description, Source
 from backend.records import EnvironmentSpec
@@ -21,18 +22,15 @@ from backend.records import EnvironmentSpec
 SHIPPED = "backend.environments.kinds.shipped"
 """The kind of a name without a prefix."""
 
-KINDS: dict[str, str] = {}
+KINDS = {
+    "openenv+": "backend.environments.kinds.remote",
+    "space:": "backend.environments.kinds.remote",
+    "docker:": "backend.environments.kinds.docker",
+    "folder:": "backend.environments.kinds.folder",
+    "ors+": "backend.environments.kinds.ors",
+    "ors:": "backend.environments.kinds.ors",
+}
 """Prefix -> module."""
-
-
-class Kind(Protocol):
-    def check(self, spec: EnvironmentSpec) -> None: ...
-
-    def described(self, spec: EnvironmentSpec) -> Description | None: ...
-
-    def reach(self, spec: EnvironmentSpec, sessions: int) -> AbstractContextManager[str]: ...
-
-    def source(self, spec: EnvironmentSpec, address: str) -> Source: ...
 
 
 def check(spec: EnvironmentSpec) -> None:
@@ -42,6 +40,11 @@ def check(spec: EnvironmentSpec) -> None:
 def described(spec: EnvironmentSpec) -> Description | None:
     _kind(spec).check(spec)
     return _kind(spec).described(spec)
+
+
+def settled(spec: EnvironmentSpec) -> EnvironmentSpec:
+    kind = _kind(spec)
+    return kind.settled(spec) if hasattr(kind, "settled") else spec
 
 
 def reach(spec: EnvironmentSpec, sessions: int) -> AbstractContextManager[str]:

@@ -1,0 +1,1 @@
+"""Servers to try Ortam on, and to start one's own from."""
