@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from backend.environments import Description
-from backend.environments.adapters import Adapter, catch, echo, wordle
+from backend.environments.adapters import Shipped, catch, echo, wordle
 from backend.environments.games.catch import Catch
 from backend.environments.games.echo import Echo
 from backend.environments.games.wordle import Wordle
@@ -19,7 +19,7 @@ from backend.records import EnvironmentSpec
 @dataclass(frozen=True)
 class Entry:
     name: str
-    adapter: Adapter
+    adapter: Shipped
     game: Callable
     """Played in this process, without a server."""
 

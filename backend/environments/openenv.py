@@ -6,14 +6,14 @@ so this one speaks the same messages (`{"type": "reset" | "step" | "close", "dat
 """
 
 import asyncio
-import ipaddress
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from backend.environments import Description, Observation, Task
-from backend.environments.adapters import Adapter
+from backend.environments.adapters import Adapter, likeness
+from backend.environments.addresses import is_this_machine, secret_headers
 from backend.environments.tasks import seeded, seeded_after
 from backend.errors import EnvironmentFailed, ServerFull, SessionLost
 from backend.records import TaskSelection
@@ -36,7 +36,7 @@ class OpenEnvSource:
         return seeded_after(selection, options, count)
 
     async def open(self) -> "OpenEnvSession":
-        return OpenEnvSession(await _connect(self.base_url), self.base_url, self._adapter)
+        return OpenEnvSession(await _connect(self.base_url), self.base_url, self._adapter.fresh())
 
 
 class OpenEnvSession:
@@ -51,12 +51,23 @@ class OpenEnvSession:
         if task.seed is not None:
             data["seed"] = task.seed
         try:
-            return self._read(await self._ask("reset", data))
+            first = self._read(await self._ask("reset", data))
+            named = first.fingerprint or await self._named()
         except SessionLost as error:
             raise EnvironmentFailed(f"{self._base_url} closed the connection instead of starting an episode; its log "
                                     "says why.") from error
         except _Refused as error:
             raise EnvironmentFailed(f"{self._base_url} refused to start an episode: {error}") from error
+        return replace(first, fingerprint=named or likeness(first.text, *first.images))
+
+    async def _named(self) -> str | None:
+        """The task's fingerprint from the server's state, for adapters that can read it there."""
+        if not self._adapter.asks_state:
+            return None
+        try:
+            return self._adapter.identify(await self._ask("state", {}))
+        except (_Refused, EnvironmentFailed):  # a state that can't be sent is no reason not to play
+            return None
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Observation:
         action = self._adapter.action(tool, arguments)
@@ -80,8 +91,9 @@ class OpenEnvSession:
         if self._out_of_step:
             raise SessionLost(f"{self._base_url} still owes an answer to an earlier call; open a new session.")
         # A server that is full says so and closes, perhaps before this is sent: its words are still there to read.
+        message = {"type": kind, "data": _clean(data)} if kind != "state" else {"type": kind}
         with suppress(ConnectionClosed):
-            await self._socket.send(json.dumps({"type": kind, "data": _clean(data)}))
+            await self._socket.send(json.dumps(message))
         try:
             answer = json.loads(await self._socket.recv())
         except ConnectionClosed as error:
@@ -126,7 +138,7 @@ async def _connect(base_url: str):
     from websockets.asyncio.client import connect
     from websockets.exceptions import InvalidHandshake, InvalidURI
 
-    here = _is_this_machine(base_url)
+    here = is_this_machine(base_url)
     try:
         return await connect(
             f"{base_url.replace('http', 'ws', 1)}/ws",
@@ -138,17 +150,11 @@ async def _connect(base_url: str):
             ping_interval=None if here else 20,
             ping_timeout=None if here else 120,
             proxy=None if here else True,
+            additional_headers=secret_headers(base_url),
         )
     except (OSError, TimeoutError, EOFError, InvalidHandshake, InvalidURI) as error:
         raise EnvironmentFailed(f"Nothing that speaks OpenEnv answers at {base_url} ({error or type(error).__name__}); "
                                 "start the server or correct the address.") from error
-
-
-def _is_this_machine(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
 
 
 def _clean(value: Any) -> Any:

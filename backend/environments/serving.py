@@ -36,13 +36,16 @@ class Server:
 
     url: str
 
-    def __init__(self, command: list[str], name: str, start_seconds: float = START_SECONDS):
+    def __init__(self, command: list[str], name: str, start_seconds: float = START_SECONDS,
+                 variables: dict[str, str] | None = None):
+        """`command` prints READY and its address once it can be connected to; `variables` join its environment."""
         self.name = name
         self._lines: deque[str] = deque(maxlen=20)
         self._ready = threading.Event()
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+            errors="replace", start_new_session=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})})
         assert self._process.stdin and self._process.stdout
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self._reader = threading.Thread(target=self._read, daemon=True)

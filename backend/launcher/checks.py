@@ -6,7 +6,7 @@ from pathlib import Path
 from backend.environments import EPISODE_FACTS, Description
 from backend.environments.catalog import CATALOG, entry
 from backend.environments.sources import check as check_environment
-from backend.environments.sources import described
+from backend.environments.sources import described, settled
 from backend.errors import EnvironmentError_, RewardError, SpecError
 from backend.executors import executor
 from backend.launcher.grpo_fields import check_extra
@@ -36,12 +36,12 @@ def validate(spec: RunSpec, ask: bool = False) -> None:
 
 def resolve(spec: RunSpec) -> RunSpec:
     """The spec as it is kept: the environments' own reward terms where none were asked for, and no relative path."""
-    changes: dict = {}
+    changes: dict = {"environments": tuple(settled(asked) for asked in spec.environments)}
     if not spec.rewards:
         changes["rewards"] = default_terms(spec.environments)
     if is_folder(spec.model):
         changes["model"] = str(Path(spec.model).expanduser().resolve())
-    return spec.model_copy(update=changes) if changes else spec
+    return spec.model_copy(update=changes)
 
 
 def default_terms(environments: tuple[EnvironmentSpec, ...]) -> tuple[RewardTerm, ...]:

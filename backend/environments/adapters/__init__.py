@@ -1,34 +1,62 @@
 """What turns an OpenEnv server's actions and observations into tools, text and facts.
 
-To add one: write a module with an `ADAPTER` and name it in `catalog.py`.
+An adapter of an environment that ships here is named in `catalog.py`; one for servers found elsewhere in
+`recognised.py`. What an episode has to remember between two answers is an attribute of the adapter, set in `fresh`.
 """
 
+import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from backend.environments import Description, Observation, Tool
 
 
-@dataclass(frozen=True)
-class Adapter:
-    description: Description
-    translate: Callable[[str, dict[str, Any]], dict[str, Any]]
-    """Tool and arguments, already checked, to the server's action."""
+class Adapter(Protocol):
+    @property
+    def description(self) -> Description: ...
+
+    @property
+    def asks_state(self) -> bool:
+        """Whether the server's state is asked for after a reset, for `identify`."""
+        ...
+
+    def fresh(self) -> "Adapter":
+        """For one episode."""
+        ...
 
     def action(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """ValueError, in words for the model: there is no such tool, or the arguments don't fit its schema."""
-        if tool not in self._validators:
-            raise ValueError(f"there is no tool {tool!r:.60}; use {' or '.join(self._validators)}")
-        complaint = next(self._validators[tool].iter_errors(arguments), None)
-        if complaint is not None:
-            where = ".".join(map(str, complaint.absolute_path))
-            raise ValueError(f"wrong arguments for {tool}: {where + ': ' if where else ''}{complaint.message:.200}")
-        return self.translate(tool, arguments)
+        """The server's action. ValueError, in words for the model: no such tool, or arguments its schema refuses."""
+        ...
 
     def read(self, data: dict[str, Any]) -> Observation:
         """`data` is what OpenEnv sends: {"observation": {...}, "reward": ..., "done": ...}."""
+        ...
+
+    def identify(self, state: dict[str, Any]) -> str | None:
+        """The fingerprint of the task, where the server's state tells it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """For an observation that holds the text and each fact by name."""
+
+    description: Description
+    translate: Callable[[str, dict[str, Any]], dict[str, Any]]
+    """Tool and arguments, already checked, to the server's action."""
+    asks_state: bool = False
+
+    def fresh(self) -> "Shipped":
+        return self
+
+    def action(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        self._checked(tool, arguments)
+        return self.translate(tool, arguments)
+
+    def read(self, data: dict[str, Any]) -> Observation:
         observation = data["observation"]
         return Observation(
             text=observation["text"],
@@ -38,14 +66,49 @@ class Adapter:
             fingerprint=(observation.get("metadata") or {}).get("fingerprint"),
         )
 
-    @cached_property
-    def _validators(self) -> dict[str, Any]:
-        from jsonschema import Draft202012Validator
+    def identify(self, state: dict[str, Any]) -> str | None:
+        return None
 
-        return {tool.name: Draft202012Validator(tool.parameters) for tool in self.description.tools}
+    @cached_property
+    def _checked(self) -> "Checked":
+        return Checked(self.description.tools)
+
+
+class Checked:
+    """Refuses calls that don't fit the tools' schemas."""
+
+    def __init__(self, tools: tuple[Tool, ...]):
+        from jsonschema import Draft202012Validator
+        from referencing import Registry
+
+        nothing_is_fetched: Registry = Registry()
+        self._validators = {tool.name: Draft202012Validator(tool.parameters, registry=nothing_is_fetched)
+                            for tool in tools}
+
+    def __call__(self, tool: str, arguments: dict[str, Any]) -> None:
+        """Raises ValueError, in words for the model."""
+        if tool not in self._validators:
+            raise ValueError(f"there is no tool {tool!r:.60}; use {' or '.join(self._validators)}")
+        complaint = next(self._validators[tool].iter_errors(arguments), None)
+        if complaint is not None:
+            where = ".".join(map(str, complaint.absolute_path))
+            raise ValueError(f"wrong arguments for {tool}: {where + ': ' if where else ''}{complaint.message:.200}")
 
 
 def tool(name: str, description: str, **arguments: dict[str, Any]) -> Tool:
     """A tool all of whose arguments are required; each is given as its JSON Schema."""
     return Tool(name, description, {"type": "object", "properties": arguments, "required": list(arguments),
                                     "additionalProperties": False})
+
+
+def number(value: Any) -> float | None:
+    """A reward as a number: True is 1, and what isn't a finite number is None."""
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def likeness(*shown: str) -> str | None:
+    """A fingerprint of what a player is shown first: it can tell tasks apart, but not prove two to be one."""
+    whole = "\0".join(shown)
+    return "~" + hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:12] if whole else None

@@ -1,7 +1,7 @@
 """Catch: `move` left or right, or `stay`; the observations are described in `backend.environments.games.catch`."""
 
 from backend.environments import Description
-from backend.environments.adapters import Adapter, tool
+from backend.environments.adapters import Shipped, tool
 
 DESCRIPTION = Description(
     title="Catch",
@@ -31,4 +31,4 @@ DESCRIPTION = Description(
     rewards=(("caught", "1.0 if won else 0.0"), ("near", "0.5 * nearness if done else 0.0")),
 )
 
-ADAPTER = Adapter(DESCRIPTION, lambda name, arguments: {"move": arguments["direction"] if name == "move" else "stay"})
+ADAPTER = Shipped(DESCRIPTION, lambda name, arguments: {"move": arguments["direction"] if name == "move" else "stay"})

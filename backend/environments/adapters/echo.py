@@ -1,7 +1,7 @@
 """Echo: one tool, whose message comes back."""
 
 from backend.environments import Description
-from backend.environments.adapters import Adapter, tool
+from backend.environments.adapters import Shipped, tool
 
 DESCRIPTION = Description(
     title="Echo",
@@ -17,4 +17,4 @@ DESCRIPTION = Description(
     rewards=(("env_reward", "env_reward"),),
 )
 
-ADAPTER = Adapter(DESCRIPTION, lambda _, arguments: {"message": arguments["message"]})
+ADAPTER = Shipped(DESCRIPTION, lambda _, arguments: {"message": arguments["message"]})

@@ -1,7 +1,7 @@
 """Wordle: one tool, `guess`; rules and texts are in `backend.environments.games.wordle`."""
 
 from backend.environments import Description
-from backend.environments.adapters import Adapter, tool
+from backend.environments.adapters import Shipped, tool
 
 DESCRIPTION = Description(
     title="Wordle",
@@ -32,4 +32,4 @@ DESCRIPTION = Description(
     ),
 )
 
-ADAPTER = Adapter(DESCRIPTION, lambda _, arguments: {"guess": arguments["guess"]})
+ADAPTER = Shipped(DESCRIPTION, lambda _, arguments: {"guess": arguments["guess"]})

@@ -53,8 +53,8 @@ def environment(game: Callable, action_class, observation_class):
     return Played
 
 
-def run(build: Callable, arguments: list[str] | None = None) -> None:
-    """The command line of a server. `build(sessions)` gives its application."""
+def run(build: Callable, arguments: list[str] | None = None, ours: bool = True) -> None:
+    """The command line of a server. `build(sessions)` gives its application; `ours`: it shows no pages of its own."""
     parser = argparse.ArgumentParser(description="Serve an OpenEnv environment.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
@@ -62,8 +62,9 @@ def run(build: Callable, arguments: list[str] | None = None) -> None:
     parser.add_argument("--with-parent", type=int, metavar="PID", help="stop when this process is gone")
     asked = parser.parse_args(arguments)
 
-    # openenv.core imports gradio for a page these servers don't show, which takes most of the start; it does without.
-    sys.modules.setdefault("gradio", None)  # type: ignore[arg-type]
+    if ours:
+        # openenv.core imports gradio for a page nobody is shown, which takes most of the start; it does without.
+        sys.modules.setdefault("gradio", None)  # type: ignore[arg-type]
     os.environ.pop("ENABLE_WEB_INTERFACE", None)
     os.environ.pop("OPENENV_MODE", None)
     import uvicorn
@@ -85,13 +86,13 @@ def run(build: Callable, arguments: list[str] | None = None) -> None:
     config = uvicorn.Config(build(asked.sessions), log_level="warning", ws_ping_interval=None, ws_max_size=2**27,
                             timeout_graceful_shutdown=1, backlog=max(2048, asked.sessions))
     if asked.with_parent:
-        threading.Thread(target=_stop_with, args=(asked.with_parent,), daemon=True).start()
+        threading.Thread(target=stop_with, args=(asked.with_parent, lambda: os._exit(0)), daemon=True).start()
     Server(config).run(sockets=[listening])
 
 
-def _stop_with(parent: int) -> None:
-    """Ends this process when standard input closes or its parent changes; either alone can be missed."""
+def stop_with(parent: int, end: Callable[[], object]) -> None:
+    """Waits until standard input closes or the parent changes, since either alone can be missed, and calls `end`."""
     while os.getppid() == parent:
         if select.select([sys.stdin], [], [], 1.0)[0] and not os.read(sys.stdin.fileno(), 1):
             break
-    os._exit(0)
+    end()
