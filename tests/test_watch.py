@@ -136,6 +136,13 @@ def test_a_new_step_sends_only_its_own_points_and_episodes(store, writer):
     assert len(json.dumps(more["points"])) < 2500
 
 
+def test_of_a_step_that_arrives_at_once_every_group_is_seen(store, writer):
+    writer.record([episode(1, g, s) for g in range(4) for s in range(16)])
+    told = answer(store, first())
+    assert len(told["cards"]) <= watch.CARDS and told["newest"] == 64
+    assert {group for group in range(4) for card in told["cards"] if f"id=1-{group}-" in card} == {0, 1, 2, 3}
+
+
 def test_a_step_in_which_nothing_was_scored_is_a_gap_and_not_zero(store, writer):
     play(writer, 1)
     told = answer(store, first())

@@ -214,7 +214,7 @@
           showspikes: true, spikemode: "across", spikethickness: -1, spikedash: "dot", spikecolor: text, spikesnap: "cursor",
           ...(few ? { dtick: 1 } : {}), range: [first - aside, Math.max(last, first + 3) + aside] },
         yaxis: { ...axis, showline: false, zeroline: !share, nticks: 5,
-          tickformat: share ? ".0~%" : ".3~g",
+          tickformat: share ? ".2~%" : ".3~g",
           ...this.heights() },
       };
       for (const [name, range] of Object.entries(this.zoom)) Object.assign(drawn[name], { range: [...range], autorange: false, dtick: undefined });

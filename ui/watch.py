@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 CSS = [HERE / "watch.css"]
 JS = [HERE / "curves.js", HERE / "watch.js"]
 
-CARDS = 9
-"""Newest episodes shown."""
+CARDS, RECENT = 9, 64
+"""Newest episodes shown, and of how many."""
 LAST_LINES = 14
 """Of the log, under what went wrong."""
 START = "(function begin() { window.ortamWatch ? window.ortamWatch(element, server) : setTimeout(begin, 20); })()"
@@ -164,11 +164,13 @@ def _health(run: Path, step: int) -> signal.Health:
 
 
 def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
-    rows = run.episodes(sort="-seq", limit=CARDS, after=newest)
+    rows = run.episodes(sort="-seq", limit=RECENT, after=newest)
     if not rows:
         return {}
+    n = min(CARDS, len(rows))
+    chosen = [rows[place * len(rows) // n] for place in range(n)]  # of a step that arrives at once, some of every group
     uses = {environment.id: environment.use for environment in spec.environments}
-    cards = [parts.card(run.id, run.episode(row.id), _viewer(uses.get(row.environment, ""))) for row in rows]
+    cards = [parts.card(run.id, run.episode(row.id), _viewer(uses.get(row.environment, ""))) for row in chosen]
     return {"cards": cards, "newest": rows[0].seq}
 
 
