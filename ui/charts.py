@@ -334,7 +334,7 @@ def thinned_alike(lines: dict[str, list[Point]], bucket: int) -> dict[str, list[
 
 def columns(points: Sequence[Point]) -> dict[str, list]:
     """x, y and, where there is a band, low and high; rounded to 6 digits, None for gaps and for what isn't finite."""
-    told = {"x": [point.step for point in points], "y": [_number(point.value) for point in points]}
+    told: dict[str, list] = {"x": [point.step for point in points], "y": [_number(point.value) for point in points]}
     if any(point.low is not None for point in points):
         told |= {"low": [_number(point.low) for point in points], "high": [_number(point.high) for point in points]}
     return told

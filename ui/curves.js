@@ -1,11 +1,10 @@
 /* Curves. `ortamCurves(box, pick)` keeps the charts of one section in `box`; `pick(step)` is called for a clicked point.
    Only charts in sight are drawn, and only when their points changed; zoom and hidden lines stay. */
 (() => {
-  const PLOTLY = "/o/plotly.min.js";
   let loading = null;
   const plotly = () => loading ??= window.Plotly ? Promise.resolve() : new Promise((done, failed) => {
     const script = document.createElement("script");
-    script.src = PLOTLY;
+    script.src = document.querySelector("[data-plotly]").dataset.plotly;
     script.onload = done;
     script.onerror = () => { loading = null; failed(); };
     document.head.appendChild(script);

@@ -7,6 +7,7 @@ questions, so a page survives a reload and a restart of the server.
 """
 
 import hashlib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +99,10 @@ def build(store, launcher) -> None:
             return {"problem": str(problem)}
         return {}
 
+    script = f"/o/{plotly().name}?v={version('plotly')}"
     shell.html(
         "",
-        html_template=(HERE / "watch.html").read_text("utf-8"),
+        html_template=(HERE / "watch.html").read_text("utf-8").replace("PLOTLY", script),
         elem_id="o-watch",
         js_on_load=START,
         server_functions=[look, step, spec, stop, end],
