@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import socket
 import threading
 import uuid
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import structlog
 import uvicorn
 from openreward.environments import (
     Environment,
@@ -34,7 +32,6 @@ from starlette.routing import Route
 @cache
 def loop() -> asyncio.AbstractEventLoop:
     """Where the servers of this process run: the SDK's streams of events can't be sent from two loops."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     made = asyncio.new_event_loop()
     threading.Thread(target=made.run_forever, daemon=True).start()
     return made

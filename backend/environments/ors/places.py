@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from backend.environments.addresses import checked
 from backend.errors import SpecError
 from backend.records import EnvironmentSpec
 
@@ -63,23 +64,12 @@ def place_of(spec: EnvironmentSpec) -> Place:
 
 
 def _address(use: str) -> tuple[str, str | None]:
-    wrong = SpecError("use", f"{use!r:.200} is no address of a server; write ors+http://host:port, or "
-                             "ors+https://host#environment")
-    try:
-        parts = urlsplit(use.removeprefix(SERVER))
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        raise wrong from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise wrong
-    if parts.username or parts.password:
-        raise SpecError("use", "an address can't hold a password; name the environment variable that holds the "
-                               "server's key with options: {api_key_variable: NAME}")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    if parts.path not in ("", "/"):
-        raise SpecError("use", f"the standard puts a server at the root of its host, so {parts.path!r:.80} can't "
-                               f"follow; write ors+{parts.scheme}://{host}{port}#environment")
-    return f"{parts.scheme}://{host}{port}", unquote(parts.fragment) or None
+    written, _, environment = use.removeprefix(SERVER).partition("#")
+    url = checked(written, "ors+https://example.com or ors+http://127.0.0.1:8000#environment")
+    if path := urlsplit(url).path:
+        raise SpecError("use", f"the standard puts a server at the root of its host, so {path!r:.80} can't follow; "
+                               f"write ors+{url.removesuffix(path)}#environment")
+    return url, unquote(environment) or None
 
 
 def _options(options: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...], str | None]:
