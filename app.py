@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backend.errors import OrtamError, PortTaken
+from backend.trusted import trust
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,6 +27,8 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     folder = asked.runs.resolve()
+    if asked.trusted:
+        trust()
     work = working(folder) if asked.worker and not asked.read_only else contextlib.nullcontext()
     with contextlib.suppress(KeyboardInterrupt), work:
         serve(folder, listening, asked)

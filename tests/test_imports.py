@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 EVERYTHING = {"ui", "backend.cli", "backend.executors", "backend.launcher", "backend.worker", "backend.store",
-              "backend.records", "backend.errors", "backend.environments", "backend.rewards", "backend.signal"}
+              "backend.records", "backend.errors", "backend.trusted", "backend.environments", "backend.rewards",
+              "backend.signal"}
 
 ALLOWED = {
     "app": EVERYTHING,
@@ -31,10 +32,11 @@ ALLOWED = {
                         "backend.errors"},
     "backend.store": {"backend.records", "backend.errors"},
     "backend.signal": {"backend.records", "backend.rewards"},
-    "backend.rewards": {"backend.records", "backend.errors"},
-    "backend.environments": {"backend.records", "backend.errors"},
+    "backend.rewards": {"backend.records", "backend.errors", "backend.trusted"},
+    "backend.environments": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.records": set(),
     "backend.errors": set(),
+    "backend.trusted": set(),
 }
 """Room -> rooms it may import, besides itself. To add a room: name it here, with no more than it needs."""
 
@@ -42,7 +44,7 @@ NAMES_ONLY = {"backend.environments", "backend.environments.catalog"}
 """What the pages may know of environments: what there is, never a connection to it. The launcher may ask."""
 
 HEAVY = {"torch", "transformers", "trl", "accelerate", "peft", "datasets"}
-SHARED_WITH_THE_TRAINER = ("backend.records", "backend.errors", "backend.store", "backend.rewards",
+SHARED_WITH_THE_TRAINER = ("backend.records", "backend.errors", "backend.trusted", "backend.store", "backend.rewards",
                            "backend.environments")
 
 

@@ -27,6 +27,7 @@ from backend.cli import foreground, printing
 from backend.errors import OrtamError
 from backend.launcher import Launcher, load_spec
 from backend.store import Store
+from backend.trusted import trust
 
 RUNS = Path(__file__).resolve().parents[2] / "runs"
 
@@ -36,6 +37,8 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     asked = _parser().parse_args(argv)
+    if getattr(asked, "trusted", False):
+        trust()
     try:
         return asked.work(Store(asked.runs), asked) or 0
     except OrtamError as error:
@@ -135,12 +138,13 @@ def _limit(text: str) -> int:
 _limit.__name__ = "number of episodes"  # argparse names the type in its message
 
 _SPEC = (("spec",), {"metavar": "SPEC", "help": "a YAML file or a recipe's name"})
+_TRUSTED = (("--trusted",), {"action": "store_true", "help": "allow Python code of your own, as environment or reward"})
 _RUN = (("run",), {"metavar": "RUN", "help": "id, unique prefix, or latest"})
 _ID = (("id",), {"metavar": "ID", "help": "the episode's id, such as 62-3-7"})
 
 VERBS: dict[str, tuple[Callable, str, list]] = {
-    "run": (_run, "train in the foreground", [_SPEC]),
-    "launch": (_launch, "queue a run and print its id", [_SPEC]),
+    "run": (_run, "train in the foreground", [_SPEC, _TRUSTED]),
+    "launch": (_launch, "queue a run and print its id", [_SPEC, _TRUSTED]),
     "runs": (_runs, "list runs", [(("search",), {"nargs": "?", "default": "", "help": "words to look for"})]),
     "show": (_show, "show one run", [_RUN]),
     "episodes": (_episodes, "list episodes", [
@@ -151,6 +155,6 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
     "episode": (_episode, "show one episode, turn by turn", [_RUN, _ID]),
     "stop": (_stop, "stop a run after the step under way", [
         _RUN, (("--now",), {"action": "store_true", "help": "end it at once instead"})]),
-    "worker": (_worker, "start queued runs, one after another", []),
+    "worker": (_worker, "start queued runs, one after another", [_TRUSTED]),
 }
 """Verb -> what does it, its line of help, its arguments."""
