@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
 
-from backend.environments import Source, Task
+from backend.environments import Source, Task, sampling
 from backend.environments.games.wordle import allowed, answers, marks
 from backend.environments.playthrough import Playthrough
 from backend.records import EnvironmentSpec
@@ -56,16 +56,10 @@ class RandomPlayer:
         self.rng = rng
 
     def __call__(self, play: Playthrough) -> Call:
-        tool = self.rng.choice(play.source.describe().tools)
-        schemas = tool.parameters.get("properties", {})
-        return tool.name, {name: self._value(tool.name, schema) for name, schema in schemas.items()}
-
-    def _value(self, tool: str, schema: dict[str, Any]) -> Any:
-        if "enum" in schema:
-            return self.rng.choice(schema["enum"])
-        if tool == "guess":
-            return f"[{self.rng.choice(_words())}]"
-        return "".join(self.rng.choices("abcdefghijklmnopqrstuvwxyz ", k=self.rng.randint(1, 30)))
+        tool = self.rng.choice(play.tools)
+        if tool.name == "guess" and play.source.describe().viewer == "wordle":
+            return tool.name, {name: f"[{self.rng.choice(_words())}]" for name in tool.parameters.get("properties", {})}
+        return tool.name, sampling.arguments(tool.parameters, self.rng)
 
 
 class EchoPlayer:
@@ -124,3 +118,8 @@ PLAYERS: dict[str, dict[str, Callable[[random.Random], Player]]] = {
     "echo": {"obedient": EchoPlayer, "random": RandomPlayer},
 }
 """Environment -> players from the best to the worst; each is made anew, with its own randomness, for an episode."""
+
+
+def players(use: str) -> dict[str, Callable[[random.Random], Player]]:
+    """Of any environment, from the best to the worst; where none was written for it, the random one alone."""
+    return PLAYERS.get(use, {"random": RandomPlayer})

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from backend.environments import Observation, Session, Source, Task
+from backend.environments import Observation, Session, Source, Task, Tool
 from backend.errors import EnvironmentError_, EnvironmentFailed, SessionLost
 from backend.records import EnvironmentSpec, EpisodeStatus, FactValue, Fault, Turn
 
@@ -115,6 +115,11 @@ class Playthrough:
         return self._seconds
 
     @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Those of the task, where tasks differ in them."""
+        return getattr(self._session, "tools", None) or self.source.describe().tools
+
+    @property
     def facts(self) -> dict[str, FactValue]:
         """The environment's, and those of every episode (`EPISODE_FACTS`) but `truncated` and `completion_tokens`."""
         return {
@@ -151,8 +156,7 @@ class Playthrough:
             return self._refuse(tool, arguments, "after_the_end", "The game is over. Make no more calls.")
         if len(self.turns) >= self.max_turns:
             return self._refuse(tool, arguments, "no_turns_left", f"No turns left: all {self.max_turns} are used.")
-        known = getattr(self._session, "tools", None) or self.source.describe().tools
-        if tool not in (names := [each.name for each in known]):
+        if tool not in (names := [each.name for each in self.tools]):
             return self._refuse(tool, arguments, "unknown_tool", f"There is no tool {tool!r:.60}; use "
                                                                  f"{' or '.join(names)}.")
         if not isinstance(arguments, dict):

@@ -18,6 +18,11 @@ def starters() -> list[str]:
     return sorted(path.parent.name for path in STARTERS.glob("*/config.json"))
 
 
+def folder_of(model: str) -> str:
+    """What `from_pretrained` takes for a spec's model: a starter's folder, a local folder or a hub id."""
+    return str(STARTERS / model.removeprefix("starter:")) if model.startswith("starter:") else model
+
+
 def check_model(model: str) -> None:
     """Raises ModelError naming what is missing and the remedy."""
     if model.startswith("starter:"):
