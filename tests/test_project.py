@@ -55,7 +55,7 @@ def test_the_pictures_of_the_readme_exist():
 
 
 def test_every_room_is_in_the_tree():
-    """What stands directly in ui/ and backend/, and the folders inside a room. What is further in its room tells itself."""
+    """What stands directly in ui/ and backend/, and the folders inside a room; the rest, a room says itself."""
     rooms = set()
     for path in kept_in_git():
         parts = path.split("/")
