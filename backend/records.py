@@ -4,11 +4,13 @@ What a person wrote (`Asked`) refuses unknown fields; what a trainer wrote (`Kep
 newer run. Label, help, default and bounds of a setting live here and nowhere else: forms and messages read them.
 """
 
+import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,47}$"
+PYTHON_FUNCTION = r".+\.py:[A-Za-z_][A-Za-z0-9_]*"
 
 
 class Asked(BaseModel):
@@ -45,13 +47,46 @@ class EnvironmentSpec(Asked):
                                "environment's own.")
 
 
+class JudgeSettings(Asked):
+    """A chat model that grades episodes, at any endpoint that speaks OpenAI's chat completions."""
+
+    url: str = Field(pattern=r"^https?://", title="Base URL", description="Of the endpoint, such as "
+                     "http://localhost:8000/v1; /chat/completions is added.")
+    model: str = Field(min_length=1, title="Judge", description="The model's name at that endpoint.")
+    key_from: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", title="Key from", description="The environment "
+                                 "variable that holds the key; empty sends none. Never the key itself.")
+    timeout: float = Field(60.0, gt=0, le=3600, title="Timeout", description="Seconds for one answer.")
+
+
 class RewardTerm(Asked):
     name: str = Field(pattern=NAME, title="Name", description="Its curve's name.")
+    kind: Literal["expression", "environment", "python", "judge"] = Field(
+        "expression", title="Kind", description="What the value is: an expression over facts, the environment's own reward, "
+        "a Python function (trusted mode only), or what a judge is to look at.")
     value: str = Field(min_length=1, title="Value", description="An expression over the episode's facts, such as "
-                       "1.0 if won else 0.0.")
+                       "1.0 if won else 0.0; for an environment last or sum; for Python file.py:function; for a judge the "
+                       "rubric.")
     weight: float = Field(1.0, title="Weight", description="What the value is multiplied by in the total.")
     environments: tuple[str, ...] | None = Field(None, title="Applies to", description="Environment ids; elsewhere the "
                                                  "term gives None. Empty applies everywhere.")
+    scope: Literal["end", "turn"] = Field("end", title="When", description="On the facts at the end of the episode, or on "
+                                          "those after every turn, summed.")
+    judge: JudgeSettings | None = Field(None, title="Judge", description="Where the judge of a term of this kind is.")
+
+    @model_validator(mode="after")
+    def kind_has_what_it_needs(self):
+        if self.kind == "environment" and self.value not in ("last", "sum"):
+            raise ValueError(f"value of an environment's own reward is last or sum, not {self.value!r:.60}")
+        if self.kind == "python" and not re.fullmatch(PYTHON_FUNCTION, self.value):
+            raise ValueError(f"value of a Python term is file.py:function, not {self.value!r:.60}")
+        if self.kind == "judge" and self.judge is None:
+            raise ValueError("judge is missing: give its url and model")
+        if self.kind != "judge" and self.judge is not None:
+            raise ValueError(f"judge belongs to a term of the kind judge, and this is one of the kind {self.kind}")
+        if self.scope == "turn" and self.kind in ("environment", "judge"):
+            raise ValueError(f"scope of a term of the kind {self.kind} is end" + (
+                "; its sum counts every turn already" if self.kind == "environment" else ""))
+        return self
 
 
 class TrainSettings(Asked):
@@ -205,6 +240,18 @@ class Turn(Kept):
     """Executed at the environment, but cut from the transcript the model learns from by the token budget."""
 
 
+class Judged(Kept):
+    """What a judge made of an episode."""
+
+    digest: str
+    """Of what it was asked: endpoint, model, rubric and episode. The same digest is never asked twice in a run."""
+    score: float | None = None
+    """From 0 to 1; None where it failed, and the fault says how."""
+    reason: str = ""
+    """In its own words."""
+    fault: Fault | None = None
+
+
 class Policy(Kept):
     kind: Literal["model", "checkpoint", "human", "script", "import"] = "model"
     name: str = ""
@@ -247,6 +294,8 @@ class Episode(Kept):
     """Unix time of the reset."""
     seconds: float | None = None
     fault: Fault | None = None
+    judged: dict[str, Judged] = {}
+    """By reward term, for the terms that ask a judge."""
     turns: tuple[Turn, ...] = ()
 
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from backend.errors import EpisodeNotFound, OrtamError, RunNotFound, SpecError
-from backend.records import Episode, Event, Fault, Policy, Result, RunSpec, Turn
+from backend.records import Episode, Event, Fault, Judged, Policy, Result, RunSpec, Turn
 from backend.store import Store, to_yaml
 from backend.store.tables import network_mount
 
@@ -67,7 +67,8 @@ def test_every_field_of_an_episode_comes_back(run, writer):
                     prompt=({"role": "user", "content": "play"},), opening="grid 0", start_facts={"rows": 10},
                     facts={"won": False, "nearness": 0.25}, scores={"caught": 0.0, "near": None}, total=0.5,
                     advantage=-1.25,
-                    tokens=70, started=1000.5, seconds=2.5, fault=fault, turns=(turn,))
+                    tokens=70, started=1000.5, seconds=2.5, fault=fault, turns=(turn,),
+                    judged={"kind": Judged(digest="d", score=0.5, reason="fair", fault=fault)})
     for record in (turn, whole):
         untouched = [name for name, field in type(record).model_fields.items()
                      if not field.is_required() and getattr(record, name) == field.default]

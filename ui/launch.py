@@ -15,7 +15,7 @@ from backend import launcher as launching
 from backend.errors import ModelError, OrtamError, RewardError, SpecError
 from backend.launcher.spec_text import parse
 from backend.records import RunSpec
-from backend.rewards import check
+from backend.rewards import check_term
 from ui import shell
 from ui.launch_form import page
 from ui.outlook import outlook
@@ -140,7 +140,7 @@ def wrong_terms(spec: RunSpec) -> list[Problem]:
         try:
             for environment in spec.environments:
                 if not term.environments or environment.id in term.environments:
-                    check(term.value, launching.facts_of(environment.use))
+                    check_term(term, launching.facts_of(environment.use))
         except RewardError as error:
             problems.append({"field": f"rewards.{index}.value", "message": str(error)})
         except SpecError:

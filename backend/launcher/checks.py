@@ -12,7 +12,8 @@ from backend.executors import executor
 from backend.launcher.grpo_fields import check_extra
 from backend.launcher.models import check_model, is_folder
 from backend.records import EnvironmentSpec, RewardTerm, RunSpec
-from backend.rewards import check as check_reward
+from backend.rewards import check_alone, check_term
+from backend.rewards.functions import place_of
 from backend.store import refuse_secrets
 
 RESERVED_TERMS = {"total"}
@@ -39,9 +40,18 @@ def resolve(spec: RunSpec) -> RunSpec:
     changes: dict = {"environments": tuple(settled(asked) for asked in spec.environments)}
     if not spec.rewards:
         changes["rewards"] = default_terms(spec.environments)
+    if any(term.kind == "python" for term in spec.rewards):
+        changes["rewards"] = tuple(_settled(term) for term in spec.rewards)
     if is_folder(spec.model):
         changes["model"] = str(Path(spec.model).expanduser().resolve())
     return spec.model_copy(update=changes)
+
+
+def _settled(term: RewardTerm) -> RewardTerm:
+    if term.kind != "python":
+        return term
+    file, name = place_of(term.value)
+    return term.model_copy(update={"value": f"{file}:{name}"})
 
 
 def default_terms(environments: tuple[EnvironmentSpec, ...]) -> tuple[RewardTerm, ...]:
@@ -91,20 +101,24 @@ def _check_rewards(spec: RunSpec, found: dict[str, Description | None]) -> None:
         place = f"rewards.{index}.value (reward term {term.name})"
         if term.name in RESERVED_TERMS:
             raise SpecError(f"rewards.{index}.name", f"{term.name} is the name of the sum of all terms; choose another")
+        try:
+            check_alone(term)
+        except RewardError as error:
+            raise RewardError(f"{place}: {error}") from None
         for environment in (name for name in term.environments or found if name in known):
             try:
-                check_reward(term.value, known[environment])
+                check_term(term, known[environment])
             except RewardError as error:
-                elsewhere = [other for other in known if other != environment and _fits(term.value, known[other])]
+                elsewhere = [other for other in known if other != environment and _fits(term, known[other])]
                 if not term.environments and elsewhere:
                     raise RewardError(f"{place}: {error} That is so in {environment}; if the term is meant for "
                                       f"{elsewhere[0]} only, add environments: [{elsewhere[0]}]") from None
                 raise RewardError(f"{place}: {error}") from None
 
 
-def _fits(expression: str, facts: dict[str, str]) -> bool:
+def _fits(term: RewardTerm, facts: dict[str, str]) -> bool:
     try:
-        check_reward(expression, facts)
+        check_term(term, facts)
     except RewardError:
         return False
     return True

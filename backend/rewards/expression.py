@@ -14,6 +14,9 @@ LONGEST = 500
 LARGEST_POWER = 100
 FUNCTIONS: dict[str, Callable] = {"min": min, "max": max, "abs": abs, "round": round, "len": len}
 
+ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
+"""What a wrong operand raises, besides ZeroDivisionError."""
+
 _ALLOWED = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Add,
             ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE,
             ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.IfExp, ast.Call, ast.Name, ast.Load,
@@ -28,7 +31,7 @@ class NotANumber(Exception):
         super().__init__(message)
 
 
-class _Unknown(Exception):
+class Unknown(Exception):
     """Something it needs is None."""
 
 
@@ -36,11 +39,12 @@ class Expression:
     def __init__(self, text: str):
         """Raises RewardError where the text isn't an expression of the allowed kind."""
         self.text = text.strip()
-        self._tree = _parsed(self.text)
-        for node in ast.walk(self._tree):
+        tree = _parsed(self.text)
+        for node in ast.walk(tree):
             _refuse(node, self.text)
-        called = {id(node.func) for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        self.names = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name) and id(node) not in called}
+        self.tree = tree.body
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        self.names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
         if not self.names:
             self._must_be_a_number()
 
@@ -60,14 +64,14 @@ class Expression:
     def value(self, facts: Mapping[str, object]) -> float | None:
         """None where a fact it needs isn't known. Raises NotANumber for anything else that isn't a finite number."""
         names = {name: facts.get(name) for name in self.names}
-        evaluator = SimpleEval(operators=_OPERATORS, functions=_FUNCTIONS, names=names)
+        evaluator = SimpleEval(operators=OPERATORS, functions=CALLED, names=names)
         try:
-            result = evaluator.eval(self.text, previously_parsed=self._tree.body)
-        except _Unknown:
+            result = evaluator.eval(self.text, previously_parsed=self.tree)
+        except Unknown:
             return None
         except ZeroDivisionError:
             raise NotANumber("ZeroDivisionError", f"{self.text!r} divides by 0") from None
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        except ERRORS as error:
             raise NotANumber(type(error).__name__, f"{self.text!r} can't be worked out: {error}") from None
         if result is None:
             return None
@@ -119,7 +123,7 @@ def _words(node: ast.AST) -> str:
 
 def _known(*values: object) -> None:
     if any(value is None for value in values):
-        raise _Unknown
+        raise Unknown
 
 
 def _numbers(work: Callable) -> Callable:
@@ -156,7 +160,7 @@ def _round(value: float, digits: int = 0) -> float:
     return round(value, digits)
 
 
-_OPERATORS = {
+OPERATORS = {
     ast.Add: _numbers(operator.add), ast.Sub: _numbers(operator.sub), ast.Mult: _numbers(operator.mul),
     ast.Div: _numbers(operator.truediv), ast.FloorDiv: _numbers(operator.floordiv), ast.Mod: _numbers(operator.mod),
     ast.Pow: _numbers(_power), ast.USub: _numbers(operator.neg), ast.UAdd: _numbers(operator.pos),
@@ -167,4 +171,4 @@ _OPERATORS = {
     ast.In: _known_only(lambda part, whole: part in whole),
     ast.NotIn: _known_only(lambda part, whole: part not in whole),
 }
-_FUNCTIONS = {name: _known_only(work) for name, work in FUNCTIONS.items()} | {"round": _known_only(_round)}
+CALLED = {name: _known_only(work) for name, work in FUNCTIONS.items()} | {"round": _known_only(_round)}

@@ -6,27 +6,28 @@
     runs/<id>/stop           there when a stop was asked for
     runs/<id>/trainer.log    what it printed
     runs/<id>/result.json    how it ended                written last
-    runs/studio.db           the queue
+    runs/studio.db           the queue and the saved reward sets
     runs/worker.lock         held while a worker serves the folder
 """
 
 import contextlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from backend.errors import OrtamError, RunNotFound
-from backend.records import ENDED, RunSpec, RunStatus
+from backend.records import ENDED, FactValue, RewardTerm, RunSpec, RunStatus
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
+from backend.store.reward_sets import RewardSet, RewardSets, terms_to_yaml
 from backend.store.run import Progress, Run, alive, birth, own_name
 from backend.store.spec_file import refuse_secrets, to_yaml
 from backend.store.writing import RunWriter, held, hold_if_free, write_whole
 
-__all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "Run", "RunSummary", "RunWriter", "Store", "alive",
-           "birth", "own_name", "refuse_secrets", "to_yaml"]
+__all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary", "RunWriter", "Store",
+           "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml", "to_yaml"]
 
 
 class RunSummary(NamedTuple):
@@ -51,6 +52,7 @@ class Store:
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         self.queue = Queue(self.folder)
+        self._reward_sets = RewardSets(self.folder)
         self._ended: dict[str, tuple[str, RunSummary]] = {}
 
     def create(self, spec: RunSpec) -> Run:
@@ -125,6 +127,32 @@ class Store:
         episodes, reward = run.so_far()
         return RunSummary(run.id, spec.name, spec.model, tuple(asked.id for asked in spec.environments), run.status(),
                           progress.step, progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo)
+
+    # ---------------------------------------------------------------------------------------------------- reward terms
+
+    def reward_sets(self) -> list[RewardSet]:
+        """Those that were saved, by name."""
+        return self._reward_sets.all()
+
+    def reward_set(self, name: str) -> RewardSet | None:
+        return next((found for found in self.reward_sets() if found.name == name), None)
+
+    def save_reward_set(self, name: str, terms: Sequence[RewardTerm]) -> None:
+        """Replaces what was saved under this name. Raises RewardError for a name or terms that can't be saved."""
+        self._reward_sets.save(name, terms)
+
+    def delete_reward_set(self, name: str) -> bool:
+        """Whether there was one."""
+        return self._reward_sets.delete(name)
+
+    def last_facts(self, use: str) -> dict[str, FactValue]:
+        """What each fact was in the newest recorded episode of this environment; empty where none was ever recorded."""
+        for run in self._all():
+            with contextlib.suppress(OrtamError):  # one broken folder must not hide the others
+                ids = [asked.id for asked in run.spec.environments if asked.use == use]
+                if ids and (rows := run.episodes(sort="-seq", limit=1, environment=ids)):
+                    return rows[0].facts
+        return {}
 
     @contextlib.contextmanager
     def worker_lock(self) -> Iterator[bool]:

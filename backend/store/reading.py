@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.errors import EpisodeNotFound, OrtamError, SpecError
-from backend.records import Episode, EpisodeStatus, Event, MetricPoint
+from backend.records import Episode, EpisodeStatus, Event, Judged, MetricPoint
 from backend.store import codec
 from backend.store.sorting import order, past, sort_keys
 from backend.store.tables import reading
@@ -14,7 +14,7 @@ from backend.store.where import COLUMNS, to_sql
 
 _ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
         "advantage, turns, tokens, started, seconds, fault, facts, scores")
-_WHOLE = ("SELECT episodes.*, prompt, opening, start_facts, details.fault AS whole_fault, "
+_WHOLE = ("SELECT episodes.*, details.*, details.fault AS whole_fault, "
           "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq WHERE id = ?")
 
 
@@ -125,8 +125,7 @@ class Reading:
             parts.append("seq > ?")
             parameters.append(after)
         if where and where.strip():
-            facts = [codec.unescape(row[0]) for row in self.rows("SELECT name FROM known_facts")]
-            sql, more = to_sql(where, facts, terms)
+            sql, more = to_sql(where, self.known_facts(), terms)
             parts.append(sql)
             parameters += more
         return " AND ".join(parts), parameters
@@ -139,6 +138,17 @@ class Reading:
             turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_",
                                        (row["seq"],)).fetchall()
             return _episode(connection, row, turns)
+
+    def known_facts(self) -> list[str]:
+        return [codec.unescape(name) for (name,) in self.rows("SELECT name FROM known_facts ORDER BY name")]
+
+    def judged(self) -> dict[str, Judged]:
+        try:
+            rows = self.rows("SELECT judged FROM details WHERE judged IS NOT NULL")
+        except OrtamError:  # a run recorded before there were judges
+            return {}
+        found = [Judged.model_validate(one) for (cell,) in rows for one in codec.from_json(cell).values()]
+        return {judged.digest: judged for judged in found if judged.score is not None}
 
     # --------------------------------------------------------------------------------------- curves, metrics, events
 
@@ -201,6 +211,7 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"],
         "tokens": row["tokens"], "started": row["started"], "seconds": row["seconds"],
         "fault": codec.from_json(row["whole_fault"]),
+        "judged": codec.from_json(row["judged"] if "judged" in row.keys() else None) or {},
         "turns": [{
             "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]),
             "tool": text(turn["tool"]),

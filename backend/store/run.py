@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.errors import OrtamError
-from backend.records import ENDED, Episode, Event, MetricPoint, Result, RunSpec, RunStatus
+from backend.records import ENDED, Episode, Event, Judged, MetricPoint, Result, RunSpec, RunStatus
 from backend.store import codec
+from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.spec_file import from_kept_yaml
@@ -268,6 +269,22 @@ class Run:
 
     def events(self, after: int = 0) -> list[tuple[int, Event]]:
         return self._reading.events(after)
+
+    def known_facts(self) -> list[str]:
+        """Every fact that some recorded episode has."""
+        return self._reading.known_facts()
+
+    def columns(self, facts: Sequence[str] = (), scores: Sequence[str] = ()) -> EpisodeColumns:
+        """All training episodes at once, with these facts and reward terms."""
+        return episode_columns(self.path, facts, scores)
+
+    def turn_columns(self, facts: Sequence[str]) -> TurnColumns:
+        """All turns of the training episodes at once, with these facts as they were after each."""
+        return turn_columns(self.path, facts)
+
+    def judged(self) -> dict[str, Judged]:
+        """What judges answered, by the digest of what they were asked."""
+        return self._reading.judged()
 
     def conclude(self, result: Result) -> None:
         """Say how a run ended that has no trainer to say it; keeps what a trainer said."""

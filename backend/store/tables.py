@@ -21,7 +21,8 @@ RUN: dict[str, dict[str, type]] = {
                  "environment": str, "task": str, "seed": str, "fingerprint": str, "policy": str, "status": str,
                  "stop": str, "total": float, "advantage": float, "turns": int, "tokens": int, "started": float,
                  "seconds": float, "fault": str, "facts": str, "scores": str},
-    "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str},
+    "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str,
+                "judged": str},
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
               "shown": str, "reward": float, "done": int, "facts": str, "tokens": int, "model_seconds": float,
               "seconds": float, "fault": str, "cut": int, "images": str},
@@ -41,8 +42,9 @@ RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantag
                "scores": [("episode",), ("step", "phase")], "metrics": [("name", "step")]}
 
 STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
-                    "ended": float, "code": int, "reason": str, "gpus": str}}
-STUDIO_KEYS = {"queue": "run"}
+                    "ended": float, "code": int, "reason": str, "gpus": str},
+          "reward_sets": {"name": str, "terms": str, "saved": float}}
+STUDIO_KEYS = {"queue": "run", "reward_sets": "name"}
 
 
 def network_mount(path: Path) -> str | None:

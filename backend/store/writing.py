@@ -136,7 +136,8 @@ class RunWriter:
             facts(episode.scores)))
         connection.execute(_insert("details"), (
             seq, long(to_json(list(episode.prompt)), 512), long(escape(episode.opening)), facts(episode.start_facts),
-            _fault(fault), to_json(episode.policy.model_dump())))
+            _fault(fault), to_json(episode.policy.model_dump()),
+            to_json({name: judged.model_dump() for name, judged in episode.judged.items()} or None)))
         connection.executemany(_insert("turns"), [(
             seq, turn.index, long(escape(turn.said)), long(escape(turn.thought)), _text(turn.tool),
             long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward),

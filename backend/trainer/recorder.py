@@ -23,7 +23,7 @@ from trl import GRPOTrainer
 from backend.environments import Task
 from backend.errors import EnvironmentFailed
 from backend.records import UNSCORED, Episode, Fault, Policy
-from backend.rewards import Terms
+from backend.rewards import Played, Terms, Verdict
 from backend.trainer.rollout import Round, Rounds, Seat, Spoken, Table, story
 
 
@@ -87,10 +87,19 @@ class RecordedTrainer(GRPOTrainer):
             cut = last["role"] == "tool" or id(last) in self._played(sample)
             truncated = cut or ids[sample][-1] not in ends
             self._truncated.append(truncated)
-            seat.scores = {}
-            if seat.play.status(truncated) not in UNSCORED:
-                seat.scores = self.terms.score(self._facts(sample), seat.table.environment.id)
+        self._score()
         return generated
+
+    def _score(self) -> None:
+        self._turns = [story(messages, self._played(sample), self._spoken[sample], self._model_seconds)
+                       for sample, messages in enumerate(self._completions)]
+        scored = [sample for sample, seat in enumerate(self._seats) if seat.play.status(self._truncated[sample]) not in UNSCORED]
+        batch = [Played(self._facts(sample), self._seats[sample].table.environment.id, self._prompts[sample],
+                        self._turns[sample]) for sample in scored]
+        found = asyncio.run_coroutine_threadsafe(self.terms.score_all(batch), self.async_loop).result()
+        self._verdicts = dict(zip(scored, found, strict=True))
+        for sample, seat in enumerate(self._seats):
+            seat.scores = self._verdicts[sample].scores if sample in self._verdicts else {}
 
     def _generate_single_turn(self, *args, **kwargs):
         started = time.perf_counter()
@@ -126,16 +135,14 @@ class RecordedTrainer(GRPOTrainer):
     def _episode(self, sample: int, advantage: float) -> dict:
         """One episode as plain values, without its place in the step, ready to travel between processes."""
         seat, play = self._seats[sample], self._seats[sample].play
-        messages, truncated = self._completions[sample], self._truncated[sample]
-        facts = self._facts(sample)
-        turns = story(messages, self._played(sample), self._spoken[sample], self._model_seconds)
+        truncated, facts, turns = self._truncated[sample], self._facts(sample), self._turns[sample]
         status = play.status(truncated)
         unplayed = bool(turns) and turns[-1].fault is not None and turns[-1].fault.kind
         if status in ("finished", "lost") and not play.done:
             status = {"no_turns_left": "out_of_turns", "unparsed_call": "invalid"}.get(unplayed, status)
-        unscored = status in UNSCORED
-        scores = {name: None if unscored else seat.scores.get(name) for name in names_of(self.terms)}
-        fault = play.fault or next(iter(self.terms.faults(facts, seat.table.environment.id)), None)
+        verdict = self._verdicts.get(sample, Verdict(dict.fromkeys(names_of(self.terms))))
+        scores = verdict.scores
+        fault = play.fault or next(iter(verdict.faults), None)
         total = self.terms.total(scores)
         return dict(
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
@@ -143,6 +150,7 @@ class RecordedTrainer(GRPOTrainer):
             opening=play.opening or "", start_facts=play.start_facts, facts=facts, scores=scores, total=total,
             advantage=advantage if self.model.training and total is not None else None, tokens=facts["completion_tokens"], started=play.started,
             seconds=play.seconds, fault=fault.model_dump() if fault else None,
+            judged={name: judged.model_dump() for name, judged in verdict.judged.items()},
             turns=[turn.model_dump() for turn in turns],
         )
 

@@ -11,9 +11,10 @@ from transformers import PrinterCallback
 from backend.environments import EPISODE_FACTS
 from backend.environments.sources import reach, source
 from backend.errors import RewardError
-from backend.records import Event, Policy, Result, RunSpec
-from backend.rewards import Terms
-from backend.rewards import check as check_term
+from backend.records import Episode, Event, Policy, Result, RunSpec
+from backend.rewards import Terms, check_term
+from backend.rewards.functions import fingerprint
+from backend.rewards.trouble import Trouble
 from backend.store import Run, RunWriter
 from backend.trainer import build
 from backend.trainer.recorder import RecordedTrainer, Reporter
@@ -33,6 +34,7 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
         tables = seat_tables(spec, open_things, state)
         check_terms(spec, tables)
         terms = Terms(spec.rewards)
+        terms.load(run.judged())
         settings = build.arguments(spec, run.path / "checkpoints", state.num_processes,
                                    max(table.max_turns for table in tables.values()), [term.weight for term in spec.rewards])
         say(f"loading {spec.model}")
@@ -47,12 +49,16 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             eval_dataset=build.held_out_rows(listed, spec.evaluate.tasks) if spec.evaluate else None,
             callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, agreed(stop, state))],
             tables=tables, terms=terms, policy=Policy(kind="model", name=spec.model),
-            record=writer.record if writer else lambda episodes: None, say=say,
+            record=kept_by(writer) if writer else lambda episodes: None, say=say,
             greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
         )
         trainer.remove_callback(PrinterCallback)  # Reporter says each step in one line
         if writer:
             writer.event(Event(at=time.time(), kind="start", text=f"training {spec.model} on {', '.join(tables)}"))
+            for term in spec.rewards:
+                if term.kind == "python":
+                    writer.event(Event(at=time.time(), kind="code", text=f"reward term {term.name} runs {term.value}, "
+                                       f"SHA-256 {fingerprint(term.value)}"))
         trainer.train()
         say("saving the model")
         trainer.save_model(str(run.path / "checkpoints" / "final"))
@@ -85,9 +91,21 @@ def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
     for term in spec.rewards:
         for name in term.environments or tables:
             try:
-                check_term(term.value, tables[name].description.facts.keys() | EPISODE_FACTS.keys())
+                check_term(term, tables[name].description.facts.keys() | EPISODE_FACTS.keys())
             except RewardError as wrong:
                 raise RewardError(f"reward term {term.name}, in {name}: {wrong}") from None
+
+
+def kept_by(writer: RunWriter) -> Callable[[list[Episode]], None]:
+    """Records a batch, and says which reward terms began to fail in it."""
+    trouble = Trouble()
+
+    def record(episodes: list[Episode]) -> None:
+        writer.record(episodes)
+        for event in trouble.of(episodes):
+            writer.event(event)
+
+    return record
 
 
 def agreed(stop: Callable[[], bool], state: PartialState) -> Callable[[], bool]:

@@ -1,0 +1,101 @@
+"""All training episodes of a run as columns, for questions about every one of them at once.
+
+Facts come as the values they were, with None where an episode doesn't have one; everything is read in one transaction.
+"""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from backend.records import UNSCORED
+from backend.store import codec
+from backend.store.tables import reading
+
+MOST_PATHS = 100
+"""SQLite's functions take 127 arguments."""
+
+_GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
+_TRAIN = "FROM episodes WHERE phase = 'train'"
+
+
+class EpisodeColumns(NamedTuple):
+    """One entry an episode, in the order they were written."""
+
+    seq: Sequence[int]
+    attempt: Sequence[int]
+    step: Sequence[int]
+    group: Sequence[int]
+    environment: Sequence[int]
+    """Place in `environments`."""
+    gone: Sequence[int]
+    """1 where the status says nothing about the policy."""
+    total: Sequence[float | None]
+    advantage: Sequence[float | None]
+    environments: tuple[str, ...]
+    facts: dict[str, Sequence[Any]]
+    scores: dict[str, Sequence[float | None]]
+
+
+class TurnColumns(NamedTuple):
+    """One entry a turn that has facts, episode by episode and in order."""
+
+    episode: Sequence[int]
+    """Its seq."""
+    facts: dict[str, Sequence[Any]]
+
+
+def episode_columns(run: Path, facts: Sequence[str], scores: Sequence[str]) -> EpisodeColumns:
+    """Nothing recorded yet gives empty columns."""
+    file = run / "run.db"
+    empty = EpisodeColumns((), (), (), (), (), (), (), (), (), {name: () for name in facts}, {name: () for name in scores})
+    if not file.exists():
+        return empty
+    with reading(file) as connection:
+        connection.execute("BEGIN")
+        try:
+            environments = [name for (name,) in connection.execute(f"SELECT DISTINCT environment {_TRAIN} ORDER BY 1")]
+            if not environments:
+                return empty
+            which = " ".join(f"WHEN ? THEN {place}" for place in range(len(environments)))
+            connection.row_factory = None
+            rows = connection.execute(
+                f"SELECT seq, attempt, step, group_, CASE environment {which} END, status IN ({_GONE}), total, advantage "
+                f"{_TRAIN} ORDER BY seq", environments).fetchall()
+            told = _values(connection, "facts", facts, f"{_TRAIN} ORDER BY seq", len(rows))
+            given = _values(connection, "scores", scores, f"{_TRAIN} ORDER BY seq", len(rows))
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):
+                return empty
+            raise
+        return EpisodeColumns(*zip(*rows, strict=True), tuple(map(codec.unescape, environments)), told, given)
+
+
+def turn_columns(run: Path, facts: Sequence[str]) -> TurnColumns:
+    """Of the training episodes."""
+    file = run / "run.db"
+    if not file.exists():
+        return TurnColumns((), {name: () for name in facts})
+    rest = ("FROM turns WHERE facts <> '{}' AND episode IN (SELECT seq FROM episodes WHERE phase = 'train') "
+            "ORDER BY episode, index_")
+    with reading(file) as connection:
+        connection.row_factory = None
+        connection.execute("BEGIN")
+        episodes = [seq for (seq,) in connection.execute(f"SELECT episode {rest}")]
+        return TurnColumns(episodes, _values(connection, "facts", facts, rest, len(episodes)))
+
+
+def _values(connection: sqlite3.Connection, column: str, names: Sequence[str], rest: str,
+            rows: int) -> dict[str, Sequence[Any]]:
+    """Looked up inside SQLite, which is several times faster than reading whole objects here."""
+    found: dict[str, Sequence[Any]] = {}
+    for start in range(0, len(names), MOST_PATHS):
+        some = names[start:start + MOST_PATHS]
+        # With two paths or more the answer is a JSON list, which keeps true apart from 1.
+        paths = [f'$."{name}"' for name in some] * (2 if len(some) == 1 else 1)
+        marks = ", ".join("?" * len(paths))
+        cells = [cell for (cell,) in connection.execute(f"SELECT json_extract({column}, {marks}) {rest}", paths)]
+        columns = list(zip(*json.loads(f"[{','.join(cells)}]"), strict=True)) or [()] * len(paths)
+        found |= zip(some, columns[-len(some):], strict=True)
+    return found
