@@ -2,6 +2,7 @@
 
     run SPEC            train in the foreground; exit 0 when it finished
     launch SPEC         queue it and print the run's id
+    check SPEC          look at environments, rewards and budget first; exit 1 if anything would fail
     runs                list runs
     show RUN            one run: status, progress, reward terms
     episodes RUN        list episodes
@@ -94,6 +95,12 @@ def _launch(store: Store, asked: argparse.Namespace) -> None:
               file=sys.stderr)
 
 
+def _check(store: Store, asked: argparse.Namespace) -> int:
+    from backend.cli.checking import checked
+
+    return checked(asked.spec, asked.json)
+
+
 def _runs(store: Store, asked: argparse.Namespace) -> None:
     printing.runs(store.runs(asked.search), asked.json)
 
@@ -145,6 +152,7 @@ _ID = (("id",), {"metavar": "ID", "help": "the episode's id, such as 62-3-7"})
 VERBS: dict[str, tuple[Callable, str, list]] = {
     "run": (_run, "train in the foreground", [_SPEC, _TRUSTED]),
     "launch": (_launch, "queue a run and print its id", [_SPEC, _TRUSTED]),
+    "check": (_check, "look whether a spec would work before anything is spent", [_SPEC, _TRUSTED]),
     "runs": (_runs, "list runs", [(("search",), {"nargs": "?", "default": "", "help": "words to look for"})]),
     "show": (_show, "show one run", [_RUN]),
     "episodes": (_episodes, "list episodes", [

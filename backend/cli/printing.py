@@ -18,7 +18,7 @@ def plain(text: str) -> str:
 
 
 def json_line(value: Any) -> None:
-    print(json.dumps(_finite(value), ensure_ascii=True, indent=2, default=str))
+    print(json.dumps(finite(value), ensure_ascii=True, indent=2, default=str))
 
 
 def number(value: float | None) -> str:
@@ -127,12 +127,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no NaN and no infinity."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _finite(inner) for key, inner in value.items()}
+        return {str(key): finite(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
+        return [finite(inner) for inner in value]
     return value

@@ -76,9 +76,9 @@ def _bounds(schema: dict[str, Any]) -> tuple[float, float]:
 
 
 def _array(schema: dict[str, Any], rng: random.Random, whole: Any, depth: int) -> list[Any]:
-    fewest = schema.get("minItems") if isinstance(schema.get("minItems"), int) else 0
-    most = schema["maxItems"] if isinstance(schema.get("maxItems"), int) else fewest + MOST_ITEMS
-    count = fewest if depth >= DEEPEST else rng.randint(fewest, max(fewest, min(most, fewest + MOST_ITEMS)))
+    fewest = _whole(schema.get("minItems"), 0)
+    most = min(_whole(schema.get("maxItems"), fewest + MOST_ITEMS), fewest + MOST_ITEMS)
+    count = fewest if depth >= DEEPEST else rng.randint(fewest, max(fewest, most))
     return [value(schema.get("items", {}), rng, whole, depth + 1) for _ in range(count)]
 
 
@@ -91,9 +91,13 @@ def _object(schema: dict[str, Any], rng: random.Random, whole: Any, depth: int) 
 
 
 def _text(schema: dict[str, Any], rng: random.Random) -> str:
-    shortest = schema["minLength"] if isinstance(schema.get("minLength"), int) else 1
-    longest = schema["maxLength"] if isinstance(schema.get("maxLength"), int) else max(LONGEST_TEXT, shortest)
-    return "".join(rng.choices(LETTERS, k=rng.randint(shortest, max(shortest, min(longest, shortest + LONGEST_TEXT)))))
+    shortest = _whole(schema.get("minLength"), 1)
+    longest = min(_whole(schema.get("maxLength"), shortest + LONGEST_TEXT), shortest + LONGEST_TEXT)
+    return "".join(rng.choices(LETTERS, k=rng.randint(shortest, max(shortest, longest))))
+
+
+def _whole(value: Any, otherwise: int) -> int:
+    return value if isinstance(value, int) else otherwise
 
 
 def _pointed(ref: str, whole: Any) -> Any:

@@ -5,12 +5,12 @@ import time
 from backend.errors import OrtamError
 from backend.executors import Started, executor
 from backend.launcher.checks import default_terms, facts_of, resolve, validate
-from backend.launcher.models import starters
+from backend.launcher.models import folder_of, starters
 from backend.launcher.spec_text import Recipe, from_fields, load_spec, recipes
 from backend.records import ENDED, Result, RunSpec
 from backend.store import Run, Store, birth, own_name, to_yaml
 
-__all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "from_fields", "load_spec", "recipes", "resolve",
+__all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "folder_of", "from_fields", "load_spec", "recipes", "resolve",
            "starters", "to_yaml", "validate"]
 
 
