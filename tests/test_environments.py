@@ -20,6 +20,8 @@ from backend.rewards import check as check_term
 MOVES = {
     "catch": [("move", {"direction": "left"}), ("stay", {}), ("move", {"direction": "right"}), *[("stay", {})] * 6],
     "wordle": [("guess", {"guess": word}) for word in ("[crane]", "[zzxzz]", "slate", "[crane]", "[crane]")],
+    "sudoku": [("place", {"row": row, "column": column, "value": value})
+               for row, column, value in ((1, 1, 5), (3, 9, 10), (9, 9, 1), (1, 1, 1))],
     "echo": [("echo", {"message": text}) for text in ("Hello world!", "", "İ ğ 中 \x00 <|im_end|>", "x" * 100_000)],
 }
 
@@ -71,7 +73,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
     with pytest.raises(SpecError, match="did you mean wordle") as wrong:
         entry("wordel")
     assert wrong.value.field == "use"
-    with pytest.raises(SpecError, match="use catch, wordle, echo"):
+    with pytest.raises(SpecError, match="use catch, wordle, sudoku, echo"):
         entry("q")
 
 
@@ -105,7 +107,7 @@ def test_a_group_plays_one_task(servers, use):
     assert all(story(play) == story(plays[0]) for play in plays)
 
 
-@pytest.mark.parametrize("use", ["catch", "wordle"])
+@pytest.mark.parametrize("use", ["catch", "wordle", "sudoku"])
 def test_tasks_are_seeds_and_different_seeds_are_different_tasks(servers, use):
     here = source(spec(use), servers[use].url)
     tasks = here.tasks(TaskSelection(count=5, first_seed=40), {})

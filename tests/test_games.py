@@ -9,6 +9,7 @@ import pytest
 from backend.environments.games import GameOver
 from backend.environments.games.catch import COLUMNS, MOVES, Catch
 from backend.environments.games.echo import Echo
+from backend.environments.games.sudoku import Sudoku
 from backend.environments.games.wordle import WORDS, Wordle, allowed, answers, marks
 
 
@@ -110,14 +111,15 @@ def test_consecutive_seeds_play_every_word_before_one_comes_again():
     assert len(set(tasks)) == len(answers())
 
 
-@pytest.mark.parametrize("game", [Catch, Wordle, Echo])
+@pytest.mark.parametrize("game", [Catch, Wordle, Sudoku, Echo])
 def test_the_same_seed_begins_the_same_game(game):
     assert game().reset(7) == game().reset(7)
 
 
-@pytest.mark.parametrize("game", [Catch, Wordle, Echo])
+@pytest.mark.parametrize("game", [Catch, Wordle, Sudoku, Echo])
 def test_a_move_before_the_beginning_is_refused(game):
-    action = {Catch: {"move": "stay"}, Wordle: {"guess": "[crane]"}, Echo: {"message": "x"}}[game]
+    action = {Catch: {"move": "stay"}, Wordle: {"guess": "[crane]"}, Sudoku: {"row": 1, "column": 1, "value": 1},
+              Echo: {"message": "x"}}[game]
     with pytest.raises(GameOver):
         game().step(**action)
 

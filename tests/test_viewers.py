@@ -68,9 +68,17 @@ def falls(*places: tuple[int, int, int], **end) -> list[Turn]:
             for k, (row, column, paddle) in enumerate(places)]
 
 
+def boards(*shown: str, **more) -> Episode:
+    start, *after = shown
+    return episode([Turn(index=k, tool="act", facts={"board": board}) for k, board in enumerate(after)],
+                   start_facts={"board": start}, **more)
+
+
+GRID = "12.." "34.." "...." "..2."
+
 odd = {"guesses": HOSTILE, "last_guess": 7, "last_feedback": None, "rows": 10**12, "columns": float("nan"),
        "secret": HOSTILE, "ball_row": -1, "ball_column": True, "paddle_column": None, "caught": HOSTILE,
-       HOSTILE: HOSTILE}
+       "board": HOSTILE, HOSTILE: HOSTILE}
 EPISODES = {
     "nothing happened": episode(),
     "words only": episode([Turn(index=0, said=HOSTILE)]),
@@ -83,6 +91,10 @@ EPISODES = {
     "wordle": episode(guesses(("crane", "GXYXX"), ("caper", "GGGGG")), facts={"won": True, "guesses": 2}),
     "endless wordle": episode(guesses(*[("crane", "GXYXX")] * 200)),
     "catch": episode(falls((1, 2, 2), (2, 2, 1), caught=False), facts={"caught": False}),
+    "sudoku": boards(GRID, "123." + GRID[4:], "1234" + GRID[4:], facts={"won": False}),
+    "a sudoku that shrinks": boards("." * 81, GRID, "9" * 81, "5" * 81),
+    "text board": boards("a b\n. .\n\n", "a b\nX .\n", "", facts={"won": True, "done": True}),
+    "huge text board": boards("x" * 5000 + "\n" * 500 + HOSTILE, HOSTILE + "\n" + HOSTILE),
     "facts on some turns only": episode([*falls((1, 2, 2)), Turn(index=1, said="hm"), *falls((2, 2, 1))]),
 }
 

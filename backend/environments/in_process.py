@@ -3,20 +3,21 @@
 For warm-up games and for tests; a run plays over sockets, as it would anywhere.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from backend.environments import Description, Observation, Task
-from backend.environments.catalog import Entry
+from backend.environments.adapters import Shipped
 from backend.environments.tasks import seeded, seeded_after
 from backend.records import TaskSelection
 
 
 class InProcess:
-    def __init__(self, entry: Entry):
-        self._entry = entry
+    def __init__(self, game: Callable, adapter: Shipped):
+        self._game, self._adapter = game, adapter
 
     def describe(self) -> Description:
-        return self._entry.description
+        return self._adapter.description
 
     def tasks(self, selection: TaskSelection, options: dict[str, Any]) -> list[Task]:
         return seeded(selection, options)
@@ -25,16 +26,15 @@ class InProcess:
         return seeded_after(selection, options, count)
 
     async def open(self) -> "InProcessSession":
-        return InProcessSession(self._entry)
+        return InProcessSession(self._game(), self._adapter)
 
 
 class InProcessSession:
-    def __init__(self, entry: Entry):
-        self._game = entry.game()
-        self._adapter = entry.adapter
+    def __init__(self, game: Any, adapter: Shipped):
+        self._game, self._adapter = game, adapter
 
     async def reset(self, task: Task) -> Observation:
-        return self._read(self._game.reset(task.seed))
+        return self._read(self._game.reset(task.seed, **task.options))
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Observation:
         return self._read(self._game.step(**self._adapter.action(tool, arguments)))

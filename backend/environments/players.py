@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, cast
 
 from backend.environments import Source, Task, sampling
+from backend.environments.games.sudoku import clashes, read, solutions
 from backend.environments.games.wordle import allowed, answers, marks
 from backend.environments.playthrough import Playthrough
 from backend.records import EnvironmentSpec
@@ -100,6 +101,43 @@ class WordleSolver:
         return "guess", {"guess": f"[{self.rng.choice(self.possible)}]"}
 
 
+class SudokuSolver:
+    """Fills one empty cell after another, each with its digit."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.whole: list[int] = []
+
+    def __call__(self, play: Playthrough) -> Call:
+        cells = _cells(play)
+        size = int(len(cells) ** 0.5)
+        self.whole = self.whole or solutions(cells, size, 1)[0]
+        place = self.rng.choice([place for place, digit in enumerate(cells) if not digit])
+        return _placed(place, size, self.whole[place])
+
+
+class SudokuGuesser:
+    """Writes into any empty cell any digit that clashes with none that it sees."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+
+    def __call__(self, play: Playthrough) -> Call:
+        cells = _cells(play)
+        size = int(len(cells) ** 0.5)
+        place = self.rng.choice([place for place, digit in enumerate(cells) if not digit])
+        return _placed(place, size, self.rng.choice([digit for digit in range(1, size + 1)
+                                                     if not clashes(cells, size, place, digit)]))
+
+
+def _cells(play: Playthrough) -> list[int]:
+    return read(cast(str, play.facts["board"]))
+
+
+def _placed(place: int, size: int, digit: int) -> Call:
+    return "place", {"row": place // size + 1, "column": place % size + 1, "value": digit}
+
+
 class Erring:
     """Plays as `player`, but a given share of its calls are a random player's."""
 
@@ -115,6 +153,7 @@ class Erring:
 PLAYERS: dict[str, dict[str, Callable[[random.Random], Player]]] = {
     "catch": {"perfect": CatchPlayer, "random": RandomPlayer},
     "wordle": {"solver": WordleSolver, "random": RandomPlayer},
+    "sudoku": {"solver": SudokuSolver, "random": SudokuGuesser},
     "echo": {"obedient": EchoPlayer, "random": RandomPlayer},
 }
 """Environment -> players from the best to the worst; each is made anew, with its own randomness, for an episode."""

@@ -62,7 +62,8 @@ def in_process(spec: EnvironmentSpec) -> Source | None:
     from backend.environments.in_process import InProcess
 
     check(spec)
-    return InProcess(CATALOG[spec.use]) if spec.use in CATALOG else None
+    entry = CATALOG.get(spec.use)
+    return InProcess(entry.game, entry.adapter_for(spec.options)) if entry else None
 
 
 def _kind(spec: EnvironmentSpec) -> Any:

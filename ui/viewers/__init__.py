@@ -7,7 +7,7 @@ To add a viewer: write a module with `draws`, `frames` and `thumbnail` (see `Vie
 from typing import Protocol
 
 from backend.records import Episode
-from ui.viewers import catch, transcript, wordle
+from ui.viewers import catch, sudoku, text_board, transcript, wordle
 
 
 class Viewer(Protocol):
@@ -24,7 +24,8 @@ class Viewer(Protocol):
         ...
 
 
-VIEWERS: dict[str, Viewer] = {"wordle": wordle, "catch": catch, "transcript": transcript}
+VIEWERS: dict[str, Viewer] = {"wordle": wordle, "catch": catch, "sudoku": sudoku, "text_board": text_board,
+                              "transcript": transcript}
 
 
 def viewer(episode: Episode, named: str = "transcript") -> Viewer:

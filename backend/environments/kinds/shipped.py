@@ -16,7 +16,7 @@ def check(spec: EnvironmentSpec) -> None:
 
 
 def described(spec: EnvironmentSpec) -> Description:
-    return catalog.entry(spec.use).description
+    return catalog.check(spec).adapter_for(spec.options).description
 
 
 @contextmanager
@@ -28,4 +28,4 @@ def reach(spec: EnvironmentSpec, sessions: int) -> Iterator[str]:
 
 
 def source(spec: EnvironmentSpec, address: str) -> Source:
-    return OpenEnvSource(address, catalog.check(spec).adapter)
+    return OpenEnvSource(address, catalog.check(spec).adapter_for(spec.options))

@@ -5,20 +5,24 @@ Each module names its action, its observation and its game; `run` does the rest.
 """
 
 import argparse
+import inspect
 import os
 import select
 import socket
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 READY = "ready "
 """A server's first line on standard output is this and its URL, once it takes connections."""
 
 
-def environment(game: Callable, action_class, observation_class):
-    """An OpenEnv Environment class around a game of `backend.environments.games`."""
+def environment(game: Any, action_class, observation_class):
+    """An OpenEnv Environment class around a game's class; what its `reset` takes besides a seed are reset options."""
     from openenv.core.env_server import Environment, State
+
+    known = [name for name in inspect.signature(game.reset).parameters if name not in ("self", "seed")]
 
     class Played(Environment):
         SUPPORTS_CONCURRENT_SESSIONS = True
@@ -29,10 +33,11 @@ def environment(game: Callable, action_class, observation_class):
             self._state = State()
 
         def reset(self, seed=None, episode_id=None, **options):
-            if options:
-                raise ValueError(f"unknown reset option {', '.join(sorted(options))}; reset takes only a seed")
+            if unknown := sorted(options.keys() - known):
+                raise ValueError(f"unknown reset option {', '.join(unknown)}; besides a seed, reset takes "
+                                 f"{' and '.join(known) or 'nothing'}")
             self._state = State(episode_id=episode_id)
-            return observation_class(**self._game.reset(seed))
+            return observation_class(**self._game.reset(seed, **options))
 
         def step(self, action, timeout_s=None, **_):
             self._state.step_count += 1
