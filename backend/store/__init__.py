@@ -6,7 +6,7 @@
     runs/<id>/stop           there when a stop was asked for
     runs/<id>/trainer.log    what it printed
     runs/<id>/result.json    how it ended                written last
-    runs/studio.db           the queue and the saved reward sets
+    runs/studio.db           the queue, the saved reward sets and environments
     runs/worker.lock         held while a worker serves the folder
 """
 

@@ -51,6 +51,11 @@ def refuse_secrets(spec: RunSpec) -> None:
     _look(spec.model_dump(), "")
 
 
+def refuse_secrets_in(fields: dict[str, Any]) -> None:
+    """The same for what isn't a whole spec."""
+    _look(fields, "")
+
+
 def _look(value: Any, place: str) -> None:
     remedy = "a run folder is made to be shared; set it as an environment variable of the worker instead"
     if isinstance(value, dict):

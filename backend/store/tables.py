@@ -43,8 +43,10 @@ RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantag
 
 STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
                     "ended": float, "code": int, "reason": str, "gpus": str},
-          "reward_sets": {"name": str, "terms": str, "saved": float}}
-STUDIO_KEYS = {"queue": "run", "reward_sets": "name"}
+          "reward_sets": {"name": str, "terms": str, "saved": float},
+          "saved_environments": {"name": str, "use_": str, "options": str, "note": str, "told": str, "saved": float},
+          "imported_environments": {"id": str, "repository": str, "checkout": str, "card": str, "imported": float}}
+STUDIO_KEYS = {"queue": "run", "reward_sets": "name", "saved_environments": "name", "imported_environments": "id"}
 
 
 def network_mount(path: Path) -> str | None:
