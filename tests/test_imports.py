@@ -15,14 +15,14 @@ ROOT = Path(__file__).parent.parent
 
 EVERYTHING = {"ui", "backend.cli", "backend.executors", "backend.launcher", "backend.worker", "backend.store",
               "backend.records", "backend.errors", "backend.trusted", "backend.environments", "backend.rewards",
-              "backend.signal", "backend.preflight"}
+              "backend.signal", "backend.preflight", "backend.repricing"}
 
 ALLOWED = {
     "app": EVERYTHING,
     "backend.__main__": {"backend.cli"},
     "backend.cli": EVERYTHING - {"backend.cli"},
     "ui": {"backend.launcher", "backend.store", "backend.records", "backend.errors", "backend.environments",
-           "backend.rewards", "backend.signal", "backend.preflight"},
+           "backend.rewards", "backend.signal", "backend.preflight", "backend.repricing"},
     "backend.launcher": {"backend.executors", "backend.store", "backend.records", "backend.errors",
                          "backend.environments", "backend.rewards"},
     "backend.preflight": {"backend.environments", "backend.rewards", "backend.records", "backend.errors"},
@@ -33,6 +33,7 @@ ALLOWED = {
                         "backend.errors"},
     "backend.store": {"backend.records", "backend.errors"},
     "backend.signal": {"backend.records", "backend.rewards"},
+    "backend.repricing": {"backend.store", "backend.rewards", "backend.records", "backend.errors"},
     "backend.rewards": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.environments": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.records": set(),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backend.errors import OrtamError
-from backend.launcher import load_spec, recipes
+from backend.launcher import load_spec, load_terms, recipes
 from backend.launcher.spec_text import parse
 
 LARGEST = 2**53
@@ -49,8 +49,17 @@ def add(store, launcher) -> None:
         """One episode with all its turns."""
         return plain(store.run(run).episode(id).model_dump())
 
+    def reprice(run: str, rewards: str) -> dict:
+        """What a run's episodes would be worth by other reward terms: YAML (a list of terms or a spec), or a saved set."""
+        from backend import repricing
+
+        found = store.run(run)
+        saved = store.reward_set(rewards)
+        terms = saved.terms if saved else load_terms(rewards, found.spec.environments)
+        return plain(repricing.reprice(found, terms).told())
+
     for name, function in (("launch", launch), ("stop", stop), ("runs", runs), ("run", run), ("episodes", episodes),
-                           ("episode", episode)):
+                           ("episode", episode), ("reprice", reprice)):
         gr.api(_told(function), api_name=name)
 
 

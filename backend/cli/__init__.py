@@ -7,6 +7,7 @@
     show RUN            one run: status, progress, reward terms
     episodes RUN        list episodes
     episode RUN ID      one episode as text
+    reprice RUN         what its episodes would be worth by other reward terms
     stop RUN            stop after the step under way; --now ends it at once
     worker              start queued runs until this command is ended
 
@@ -118,6 +119,12 @@ def _episode(store: Store, asked: argparse.Namespace) -> None:
     printing.episode(store.run(asked.run).episode(asked.id), asked.json)
 
 
+def _reprice(store: Store, asked: argparse.Namespace) -> None:
+    from backend.cli.pricing import repriced
+
+    repriced(store, asked.run, asked.rewards, asked.json)
+
+
 def _stop(store: Store, asked: argparse.Namespace) -> None:
     launcher, run = Launcher(store), store.run(asked.run)
     said = launcher.kill(run.id) if asked.now else launcher.stop(run.id)
@@ -161,6 +168,9 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
                        "help": "a column or a reward term; --sort=-total for the largest first"}),
         (("--limit",), {"type": _limit, "default": 50, "metavar": "N", "help": "how many; 50"})]),
     "episode": (_episode, "show one episode, turn by turn", [_RUN, _ID]),
+    "reprice": (_reprice, "work out what a run's episodes would be worth by other reward terms", [
+        _RUN, (("--rewards",), {"metavar": "FILE", "required": True,
+                                "help": "a YAML file with a list of terms or a spec, or the name of a saved reward set"})]),
     "stop": (_stop, "stop a run after the step under way", [
         _RUN, (("--now",), {"action": "store_true", "help": "end it at once instead"})]),
     "worker": (_worker, "start queued runs, one after another", [_TRUSTED]),

@@ -6,12 +6,13 @@ from backend.errors import OrtamError
 from backend.executors import Started, executor
 from backend.launcher.checks import default_terms, facts_of, resolve, validate
 from backend.launcher.models import folder_of, starters
-from backend.launcher.spec_text import Recipe, from_fields, load_spec, recipes
+from backend.launcher.presets import Preset, presets
+from backend.launcher.spec_text import Recipe, from_fields, load_spec, load_terms, recipes
 from backend.records import ENDED, Result, RunSpec
 from backend.store import Run, Store, birth, own_name, to_yaml
 
-__all__ = ["Launcher", "Recipe", "default_terms", "facts_of", "folder_of", "from_fields", "load_spec", "recipes", "resolve",
-           "starters", "to_yaml", "validate"]
+__all__ = ["Launcher", "Preset", "Recipe", "default_terms", "facts_of", "folder_of", "from_fields", "load_spec", "load_terms",
+           "presets", "recipes", "resolve", "starters", "to_yaml", "validate"]
 
 
 class Launcher:

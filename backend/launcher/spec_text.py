@@ -4,6 +4,7 @@ import difflib
 import inspect
 import math
 import typing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from backend.errors import SpecError
-from backend.records import NAME, RunSpec
+from backend.records import NAME, EnvironmentSpec, RewardTerm, RunSpec
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 LARGEST = 500_000
@@ -68,19 +69,24 @@ def _text_of(source: str | Path) -> str:
 
 def parse(text: str) -> RunSpec:
     """Raises SpecError."""
-    if len(text) > LARGEST:
-        raise SpecError("", f"the spec is longer than {LARGEST} characters; shorten it")
-    try:
-        data = yaml.load(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        line = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise SpecError("", f"the spec isn't valid YAML{line}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise SpecError("", f"the spec isn't valid YAML: {str(error).splitlines()[0]}") from None
+    data = _yaml(text, "the spec")
     if not isinstance(data, dict):
         raise SpecError("", "the spec is empty or not a mapping; start from a recipe, such as quickstart, with lines "
                             "like 'model: starter:catch'")
     return from_fields(data)
+
+
+def load_terms(text: str, environments: Sequence[EnvironmentSpec]) -> tuple[RewardTerm, ...]:
+    """Reward terms of a YAML text: a list of them, or a spec. `environments` are those that they may apply to.
+
+    Raises SpecError.
+    """
+    data = _yaml(text, "the list of reward terms")
+    terms = data.get("rewards") if isinstance(data, dict) else data
+    if not isinstance(terms, list) or not terms:
+        raise SpecError("rewards", "there are no reward terms in it; write a list with lines such as "
+                        "'- {name: win, value: 1.0 if won else 0.0}'")
+    return from_fields({"model": "any", "environments": [asked.model_dump() for asked in environments], "rewards": terms}).rewards
 
 
 def from_fields(data: dict[str, Any]) -> RunSpec:
@@ -91,6 +97,18 @@ def from_fields(data: dict[str, Any]) -> RunSpec:
         raise _sentence(error, data) from None
     _finite(spec.model_dump(), "")
     return spec
+
+
+def _yaml(text: str, what: str) -> Any:
+    if len(text) > LARGEST:
+        raise SpecError("", f"{what} is longer than {LARGEST} characters; shorten it")
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        line = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise SpecError("", f"{what} isn't valid YAML{line}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise SpecError("", f"{what} isn't valid YAML: {str(error).splitlines()[0]}") from None
 
 
 class _Loader(yaml.SafeLoader):

@@ -7,7 +7,7 @@ over the turns that gave a number.
                   functions. A fact that isn't known is None, and None is never 0: arithmetic and order with it make the
                   whole term None. As a condition it counts as not true, and `x is None` asks for it.
     environment   the environment's own reward: the `last` one, or the `sum`
-    python        `file.py:function`, called with a `Played`; in trusted mode only (ORTAM_TRUSTED=1)
+    python        `file.py:function`, called with a `Played`; in trusted mode only
     judge         the value is a rubric that a chat model grades the episode by, from 0 to 1
 
 For a form:
@@ -15,7 +15,6 @@ For a form:
     check_term(term, facts)     raises RewardError with one sentence about what is wrong, before anything is played;
                                 check_alone(term) where the facts aren't known yet
     FUNCTIONS, ONLY_AT_THE_END  what an expression may call; facts that only the end of an episode has
-    trusted()                   whether Python terms may run here
     Terms(terms).score(facts, environment, turns)   name -> number or None; judges and Python functions aren't asked
 
 For a trainer: `terms.load(answers)` once, then `await terms.score_all([Played, ...])` for each batch, which gives a
@@ -23,8 +22,7 @@ For a trainer: `terms.load(answers)` once, then `await terms.score_all([Played, 
 """
 
 from backend.rewards.expression import FUNCTIONS
-from backend.rewards.functions import trusted
 from backend.rewards.played import ONLY_AT_THE_END, Played
 from backend.rewards.terms import Terms, Verdict, check, check_alone, check_term
 
-__all__ = ["FUNCTIONS", "ONLY_AT_THE_END", "Played", "Terms", "Verdict", "check", "check_alone", "check_term", "trusted"]
+__all__ = ["FUNCTIONS", "ONLY_AT_THE_END", "Played", "Terms", "Verdict", "check", "check_alone", "check_term"]

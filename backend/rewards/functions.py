@@ -3,7 +3,6 @@
 import ast
 import hashlib
 import importlib.util
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +10,7 @@ from typing import Any
 
 from backend.errors import RewardError
 from backend.rewards.expression import NotANumber
-
-
-def trusted() -> bool:
-    """Whether this process may run Python that a spec names."""
-    return os.environ.get("ORTAM_TRUSTED") == "1"
+from backend.trusted import refusal, trusted
 
 
 def place_of(value: str) -> tuple[Path, str]:
@@ -27,8 +22,7 @@ def place_of(value: str) -> tuple[Path, str]:
 def check_function(value: str) -> None:
     """Raises RewardError; looks at the file without running it."""
     if not trusted():
-        raise RewardError(f"{value!r:.200} runs your own Python code, which only trusted mode does; start the application "
-                          "with --trusted, or set ORTAM_TRUSTED=1 where the worker runs")
+        raise RewardError(refusal("a function of your own"))
     file, name = place_of(value)
     try:
         tree = ast.parse(file.read_bytes())
