@@ -38,6 +38,10 @@ class Child:
             reader.start()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def problem(self) -> str:
         """Why it came to no end of its own; "" while it goes on, and where it did."""
         if not self.ended.is_set() or self._process.poll() in (0, 1):

@@ -67,15 +67,17 @@ class Repeats:
 
 
 async def repeated(source: Source, asked: EnvironmentSpec, tasks: list[Task]) -> Repeats:
-    def play() -> Playthrough:
-        return Playthrough(source, asked, patience=PATIENCE)
+    async def alone(task: Task, calls: int = CALLS) -> Seen:
+        return (await _seen([Playthrough(source, asked, patience=PATIENCE)], task, calls))[0]
 
-    untouched = [await _seen([play()], tasks[0], calls=0) for _ in range(UNTOUCHED)]
-    first = await _seen([play()], tasks[0])
-    again = await _seen([play()], tasks[0])
-    two = await _seen([play(), play()], tasks[0])
-    others = [(await _seen([play()], task))[0] for task in tasks[1:OTHERS + 1]]
-    return Repeats(tuple(each[0] for each in untouched), first[0], again[0], (two[0], two[1]), tuple(others))
+    untouched = [await alone(tasks[0], calls=0)]
+    if untouched[0].fault:
+        return Repeats((), *untouched * 2, (untouched[0], untouched[0]), ())
+    untouched += [await alone(tasks[0], calls=0) for _ in range(UNTOUCHED - 1)]
+    first, again = await alone(tasks[0]), await alone(tasks[0])
+    two = await _seen([Playthrough(source, asked, patience=PATIENCE) for _ in range(2)], tasks[0])
+    others = [await alone(task) for task in tasks[1:OTHERS + 1]]
+    return Repeats(tuple(untouched), first, again, (two[0], two[1]), tuple(others))
 
 
 async def _seen(plays: list[Playthrough], task: Task, calls: int = CALLS) -> list[Seen]:
@@ -103,8 +105,6 @@ def same_task(asked: EnvironmentSpec, repeats: Repeats) -> Finding:
     line, first, again = Line("Same seed", asked.id), repeats.first, repeats.again
     remedy = ("Have the environment's reset use the seed it is given; otherwise the episodes of a group play different "
               "tasks and their rewards can't be compared.")
-    if repeats.fault:
-        return _broken(line, repeats.fault)
     if first.named:
         prints = {seen.fingerprint for seen in (*repeats.untouched, first, again)}
         if len(prints) == 1:
@@ -130,8 +130,6 @@ def different_tasks(asked: EnvironmentSpec, repeats: Repeats) -> Finding:
     by_name = all(one.named for one in seen)
     different = len({one.fingerprint if by_name else (one.start, one.answers) for one in seen})
     line = Line("Other seeds", asked.id, tasks=len(seen), different=different)
-    if repeats.fault:
-        return _broken(line, repeats.fault)
     if len(seen) == 1:
         return line.green("the run has a single task")
     if different == 1:
@@ -145,8 +143,6 @@ def leaks(asked: EnvironmentSpec, repeats: Repeats) -> Finding:
     line, first, again = Line("Fresh start", asked.id), repeats.first, repeats.again
     remedy = ("Have the server make a new environment object for each session and set everything in reset: nothing may "
               "be kept in module globals or class attributes.")
-    if repeats.fault:
-        return _broken(line, repeats.fault)
     if not repeats.steady:
         return line.amber("it can't be told: the same task doesn't open alike each time, played or not",
                           "Put the line about the same seed right first.")
@@ -178,7 +174,3 @@ def _starts_alike(one: Seen, other: Seen) -> bool:
 
 def _alike(one: Seen, other: Seen) -> bool:
     return (one.start, one.facts, one.answers) == (other.start, other.facts, other.answers)
-
-
-def _broken(line: Line, fault: Fault) -> Finding:
-    return line.red(f"an episode couldn't be played: {fault.message}", "See the environment's log.")

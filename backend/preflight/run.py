@@ -93,18 +93,21 @@ def _starts(asked: EnvironmentSpec, description: Description, tasks: list[Task],
 
 def _played(spec: RunSpec, asked: EnvironmentSpec, there: Source, description: Description, tasks: list[Task],
             view: _View, say: Say) -> Iterator[Finding]:
+    # First of all, while the server has played nothing: what an episode leaves behind may show only once.
+    say(f"playing one task of {asked.id} again and again")
+    seen = asyncio.run(repeats.repeated(there, asked, tasks))
+    if seen.fault:
+        yield Line("Episodes", asked.id).red(f"none could be played: {seen.fault.message}",
+                                             "See the environment's log.")
+        return
+    yield repeats.same_task(asked, seen)
+    yield repeats.different_tasks(asked, seen)
+    yield repeats.leaks(asked, seen)
+
     needed, group = spec.train.episodes_per_step, spec.train.group_size
     say(f"opening {needed} sessions of {asked.id}")
     opened = asyncio.run(batch.open_all(there, asked, tasks, needed, group))
     yield batch.sessions(asked, opened, group)
-    if not opened.opened:
-        return
-
-    say(f"playing the same task of {asked.id} again and again")
-    seen = asyncio.run(repeats.repeated(there, asked, tasks))
-    yield repeats.same_task(asked, seen)
-    yield repeats.different_tasks(asked, seen)
-    yield repeats.leaks(asked, seen)
 
     terms, wrong = _terms(spec, asked, description)
     yield from wrong

@@ -111,6 +111,8 @@ def _term(asked: EnvironmentSpec, trials: Sequence[Trial], terms: Terms, name: s
     if faults:
         return line.amber(f"{told}. In {counted(len(faults), 'episode')} it failed: {faults[0].message}",
                           "Guard the expression, such as x / y if y else 0.")
+    if not any(known):
+        return line.green(f"{told}: nothing these players did earned or cost it")
     if len(known) > 1 and max(known) - min(known) < SAME:
         return line.amber(f"{told}: the same in every episode",
                           "A term that never varies teaches nothing; it may vary once the model plays.")
