@@ -9,7 +9,6 @@
     ├── PortTaken            something else listens there
     └── EnvironmentError_    where episodes are played
         ├── EnvironmentFailed    it refused to start, reset or answer: the episode is `env_error`
-        │   └── ServerFull           all its sessions are taken; `sessions` says how many it has, where it tells
         └── SessionLost          it went away in the middle of an episode: the episode is `env_lost`
 
 Each message is one sentence that names the place and the remedy. They are caught once, at the page or the command.
@@ -57,14 +56,6 @@ class EnvironmentError_(OrtamError):
 
 class EnvironmentFailed(EnvironmentError_):
     """It refused to start, to reset or to answer."""
-
-
-class ServerFull(EnvironmentFailed):
-    """All its sessions are taken."""
-
-    def __init__(self, message: str, sessions: int | None):
-        self.sessions = sessions
-        super().__init__(message)
 
 
 class SessionLost(EnvironmentError_):

@@ -249,8 +249,12 @@ def build(sessions: int):
         def step(self, action, timeout_s=None, **_):
             self._history += f"\n[Player] {action.message}"
             told, reward, done = self.play(action.message)
+            self._state.raw_state["game_info"] = self.info()
             self._history += f"\n[GAME] {told}" if told else ""
             return self._told(reward, done)
+
+        def info(self):
+            return {}
 
         def _told(self, reward, done):
             return TextArenaObservation(
@@ -296,6 +300,7 @@ def build(sessions: int):
         def step(self, action, timeout_s=None, **_):
             done, _ = self._game.step(action.message)
             rewards = self._game.state.rewards
+            self._state.raw_state["game_info"] = self._game.state.game_info
             return self._heard(float(rewards[0]) if rewards else 0.0, done)
 
         def _heard(self, reward, done):

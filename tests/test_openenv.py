@@ -13,7 +13,6 @@ from backend.environments import Task, discovery
 from backend.environments.adapters.actions import ways
 from backend.environments.adapters.observed import seen
 from backend.environments.adapters.pictures import picture
-from backend.environments.capacity import capacity
 from backend.environments.games.wordle import allowed
 from backend.environments.kinds.remote import address
 from backend.environments.playthrough import Playthrough
@@ -208,7 +207,7 @@ def test_sudoku_on_a_textarena_server_is_played_by_row_column_and_value(served):
     assert [tool.name for tool in description.tools] == ["place"]
     play = played(served, "sudoku")
     board = play.facts["board"]
-    assert len(board) == 81 and board.count(".") == play.facts["empty"] == 6 and play.facts["filled_share"] == 0
+    assert len(board) == 81 and board.count(".") == play.facts["blanks"] == 6 and play.facts["share_filled"] == 0
 
     async def solve():
         asked = at(served, "sudoku")
@@ -236,6 +235,15 @@ def test_any_other_textarena_game_is_played_by_message(served):
     play = played(served, "guess", ("act", {"message": "[5]"}), ("act", {"message": "nothing"}))
     assert play.opening.startswith("[GAME]") and play.turns[0].result.startswith("[Player] [5]\n[GAME]")
     assert play.facts["invalid_moves"] == 1 and play.facts["won"] is None
+
+
+@pytest.mark.parametrize("path, calls", [
+    ("guess", [("act", {"message": "nothing"})] * 2),
+    ("sudoku", [("place", {"row": 1, "column": 1, "value": value}) for value in (1, 2, 1, 2)]),
+])
+def test_a_refusal_that_ends_a_text_game_without_a_word_is_read_from_its_state(served, path, calls):
+    play = played(served, path, *calls)
+    assert play.status() == "invalid" and play.facts["invalid_moves"] >= 2
 
 
 @pytest.mark.parametrize("moves", [["left"] * 9, ["right"] * 9, [None] * 9])
@@ -327,14 +335,19 @@ def test_what_the_player_is_shown_is_cleaned(served):
     assert "<|" not in play.turns[1].shown
 
 
-def test_needed_sessions_are_counted_against_what_the_server_has(served):
-    async def count(path: str, needed: int):
-        return await capacity(source(at(served, path), f"{served}/{path}"), Task("0", 0), needed)
+def test_a_server_with_too_few_sessions_says_how_many_it_has(served):
+    async def three_and_one():
+        asked = at(served, "small")
+        here = source(asked, f"{served}/small")
+        plays = [Playthrough(here, asked, pauses=()) for _ in range(4)]
+        for play in plays:
+            await play.begin(Task("0", 0))
+        for play in plays:
+            await play.end()
+        return plays
 
-    few, many = asyncio.run(count("small", 3)), asyncio.run(count("small", 5))
-    assert few.enough and (few.held, few.reason, few.limit) == (3, "", None)
-    assert not many.enough and (many.needed, many.held, many.limit) == (5, 3, 3) and "is full" in many.reason
-    assert asyncio.run(count("small", 3)).enough, "all were closed again"
+    *fine, refused = asyncio.run(three_and_one())
+    assert not any(play.fault for play in fine) and "is full: all its 3 sessions are taken" in refused.fault.message
 
 
 def test_tasks_are_seeds_by_count_or_number_and_held_out_ones_follow(served):

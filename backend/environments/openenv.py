@@ -15,7 +15,7 @@ from backend.environments import Description, Observation, Task
 from backend.environments.adapters import Adapter, likeness
 from backend.environments.addresses import is_this_machine, secret_headers
 from backend.environments.tasks import seeded, seeded_after
-from backend.errors import EnvironmentFailed, ServerFull, SessionLost
+from backend.errors import EnvironmentFailed, SessionLost
 from backend.records import TaskSelection
 
 CONNECT_SECONDS, GOODBYE_SECONDS = 10, 2
@@ -52,7 +52,7 @@ class OpenEnvSession:
             data["seed"] = task.seed
         try:
             first = self._read(await self._ask("reset", data))
-            named = first.fingerprint or await self._named()
+            named = first.fingerprint or self._adapter.identify(await self._state())
         except SessionLost as error:
             raise EnvironmentFailed(f"{self._base_url} closed the connection instead of starting an episode; its log "
                                     "says why.") from error
@@ -60,19 +60,20 @@ class OpenEnvSession:
             raise EnvironmentFailed(f"{self._base_url} refused to start an episode: {error}") from error
         return replace(first, fingerprint=named or likeness(first.text, *first.images))
 
-    async def _named(self) -> str | None:
-        """The task's fingerprint from the server's state, for adapters that can read it there."""
+    async def _state(self) -> dict[str, Any]:
+        """Of the server, for adapters that can read it; {} where it can't be had, which is no reason not to play."""
         if not self._adapter.asks_state:
-            return None
+            return {}
         try:
-            return self._adapter.identify(await self._ask("state", {}))
-        except (_Refused, EnvironmentFailed):  # a state that can't be sent is no reason not to play
-            return None
+            return await self._ask("state", {})
+        except (_Refused, EnvironmentFailed):
+            return {}
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Observation:
         action = self._adapter.action(tool, arguments)
         try:
-            return self._read(await self._ask("step", action))
+            seen = self._read(await self._ask("step", action))
+            return self._adapter.ended(await self._state(), seen) if seen.done else seen
         except _Refused as error:
             raise ValueError(f"the environment refused the arguments of {tool}: {error}") from error
 
@@ -115,8 +116,8 @@ class OpenEnvSession:
         message, code = str(data.get("message", "no reason given"))[:2000], data.get("code")
         if code == "CAPACITY_REACHED":
             held = data.get("max_sessions")
-            return ServerFull(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it with more "
-                              "sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.", held)
+            return EnvironmentFailed(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it "
+                                     "with more sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
         if code == "VALIDATION_ERROR":
             first: dict[str, Any] = next(iter(data.get("errors") or []), {})
             return _Refused(f"{'.'.join(map(str, first.get('loc', ())))} {first.get('msg', message)}".strip()[:500])

@@ -20,7 +20,7 @@ class Adapter(Protocol):
 
     @property
     def asks_state(self) -> bool:
-        """Whether the server's state is asked for after a reset, for `identify`."""
+        """Whether the server's state is asked for, after a reset for `identify` and at the end for `ended`."""
         ...
 
     def fresh(self) -> "Adapter":
@@ -37,6 +37,10 @@ class Adapter(Protocol):
 
     def identify(self, state: dict[str, Any]) -> str | None:
         """The fingerprint of the task, where the server's state tells it."""
+        ...
+
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        """The last observation with what the server's state adds to it."""
         ...
 
 
@@ -68,6 +72,9 @@ class Shipped:
 
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
+
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last
 
     @cached_property
     def _checked(self) -> "Checked":

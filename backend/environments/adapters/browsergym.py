@@ -102,6 +102,9 @@ class BrowserGym:
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
 
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last
+
 
 def _page(observation: dict[str, Any], begins: bool) -> str:
     page = observation.get("axtree_txt") or observation.get("text") or observation.get("pruned_html") or ""

@@ -97,3 +97,6 @@ class Carla:
 
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
+
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last

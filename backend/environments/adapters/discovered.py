@@ -90,6 +90,9 @@ class Discovered:
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
 
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last
+
     def _facts(self, observation: dict[str, Any], reward: float | None) -> dict[str, Any]:
         facts = {field.name: field.value(observation) for field in self.fields}
         if "won" in self.description.facts and "won" not in facts:

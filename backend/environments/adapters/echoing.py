@@ -55,3 +55,6 @@ class Echo:
 
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
+
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last

@@ -71,6 +71,9 @@ class Game:
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
 
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last
+
 
 def _state(values: list[float]) -> str:
     """A long tensor is nearly all zeros."""
@@ -122,3 +125,6 @@ class Catch:
 
     def identify(self, state: dict[str, Any]) -> str | None:
         return None
+
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last

@@ -11,8 +11,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from backend.environments import Description, Observation, Tool, discovery
-from backend.environments.adapters import Adapter, Checked, number, tool, wordle
+from backend.environments import Description, Observation, discovery
+from backend.environments.adapters import Adapter, Checked, number, sudoku, tool, wordle
 from backend.environments.adapters.discovered import USUAL_TURNS
 from backend.environments.discovery import Told
 
@@ -98,9 +98,19 @@ class Game:
     def translate(self, arguments: dict[str, Any]) -> str:
         return arguments["message"]
 
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        """A refusal that ends a game leaves no words, but the state knows of it."""
+        told = ((state.get("raw_state") or {}).get("game_info") or {}).get("0")
+        if not isinstance(told, dict) or bool(told.get("invalid_move")) == self.ended_by_invalid:
+            return last
+        self.ended_by_invalid = not self.ended_by_invalid
+        self._invalid_moves += 1 if self.ended_by_invalid else -1
+        return replace(last, facts={**last.facts, "invalid": self.ended_by_invalid,
+                                    "invalid_moves": self._invalid_moves})
+
     def answered(self, new: str) -> bool:
-        """Whether the text of a last move shows that it was taken: a refusal that ends the game leaves no words."""
-        return "[GAME]" in new
+        """Whether the text of a last move shows that it was taken."""
+        return True
 
     def facts(self, new: str, called: Call, reward: float | None, done: bool, won: bool) -> dict[str, Any]:
         return {"won": won if done else None, "reward": reward if called is not None else None,
@@ -143,30 +153,12 @@ class Wordle(Game):
         }
 
 
-CELL = {"type": "integer", "minimum": 1, "maximum": 9}
-SUDOKU = Description(
+SUDOKU = replace(
+    sudoku.adapter({}).description,
     title="Sudoku (TextArena)",
-    about="Fill a 9 x 9 grid so that each row, column and block holds 1 to 9. Teaches to reason over many small steps.",
-    tools=(Tool("place", "Write a digit into an empty cell.", {
-        "type": "object", "properties": {
-            "row": {**CELL, "description": "1 is the top row."},
-            "column": {**CELL, "description": "1 is the leftmost column."},
-            "value": {**CELL, "description": "The digit."}},
-        "required": ["row", "column", "value"], "additionalProperties": False}),),
-    facts={
-        "won": "whether the grid was filled rightly",
-        "filled": "cells filled by the player",
-        "empty": "cells still empty",
-        "filled_share": "share of the cells to fill that are filled, 0 to 1",
-        "invalid_moves": "digits the game refused",
-        "invalid": "whether a refused digit ended the game",
-        "board": "the grid row by row, 81 characters, . for an empty cell",
-    },
-    prompt="Solve the Sudoku below. Use the tool `place` to write one digit at a time.",
+    prompt="Solve the Sudoku below. Use the tool `place` to write one digit at a time into an empty cell.",
     max_turns=100,
-    viewer="sudoku",
-    rewards=(("solved", "1.0 if won else 0.0"), ("filled", "0.0 if won else 0.5 * filled_share"),
-             ("invalid", "-0.1 * invalid_moves")),
+    options={},
 )
 
 
@@ -176,21 +168,23 @@ class Sudoku(Game):
     def __init__(self, description: Description):
         super().__init__(description)
         self._board: str | None = None
-        self._to_fill = 0
+        self._blanks: int | None = None
 
     def translate(self, arguments: dict[str, Any]) -> str:
         return f"[{arguments['row']} {arguments['column']} {arguments['value']}]"
+
+    def answered(self, new: str) -> bool:
+        return bool(self.ROW.search(new))
 
     def facts(self, new: str, called: Call, reward: float | None, done: bool, won: bool) -> dict[str, Any]:
         rows = {number: "".join(re.findall(r"[\d.]", cells)) for number, cells in self.ROW.findall(new)}
         if len(rows) == 9:
             self._board = "".join(rows[str(number)] for number in range(1, 10))
-        if called is None:
-            self._to_fill = (self._board or "").count(".")
-        empty = self._board.count(".") if self._board is not None else None
-        filled = self._to_fill - empty if empty is not None else None
+            if self._blanks is None:
+                self._blanks = self._board.count(".")
+        filled = self._blanks - self._board.count(".") if self._blanks is not None and self._board else None
         return {
-            "won": won, "filled": filled, "empty": empty,
-            "filled_share": filled / self._to_fill if filled is not None and self._to_fill else None,
+            "won": won, "blanks": self._blanks, "filled": filled,
+            "share_filled": filled / self._blanks if filled is not None and self._blanks else None,
             "invalid_moves": self._invalid_moves, "invalid": self.ended_by_invalid, "board": self._board,
         }
