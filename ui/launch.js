@@ -306,6 +306,8 @@ window.ortamLaunch = (root, server) => {
     const used = uses(), named = ids();
     used.forEach((use, n) => addTerms(use, used.length > 1 ? named[n] : null));
   };
+  window.ortamCheck(page, server, { draft, problems: showProblems });
+
   let lastValue = null;
   form.addEventListener("focusin", (event) => { if (event.target.matches(".o-term [data-key=value]")) lastValue = event.target; });
   page.addEventListener("click", (event) => {

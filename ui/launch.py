@@ -16,13 +16,13 @@ from backend.errors import ModelError, OrtamError, RewardError, SpecError
 from backend.launcher.spec_text import parse
 from backend.records import RunSpec
 from backend.rewards import check_term
-from ui import shell
+from ui import check, shell
 from ui.launch_form import page
 from ui.outlook import outlook
 
 HERE = Path(__file__).parent
-CSS = [HERE / "launch.css"]
-JS = [HERE / "launch.js"]
+CSS = [HERE / "launch.css", *check.CSS]
+JS = [*check.JS, HERE / "launch.js"]
 
 START = "(function begin() { window.ortamLaunch ? window.ortamLaunch(element, server) : setTimeout(begin, 20); })()"
 FIRST = "quickstart"
@@ -45,7 +45,8 @@ def build(store, launcher) -> None:
         return launched(launcher, asked)
 
     form = page(recipes(), launching.starters(), read_only=launcher is None)
-    shell.html(form, js_on_load=START, server_functions=[begin, look, launch])
+    checks = check.functions(read, problem, allowed=launcher is not None)
+    shell.html(form, js_on_load=START, server_functions=[begin, look, launch, *checks])
 
 
 def recipes() -> dict[str, launching.Recipe]:

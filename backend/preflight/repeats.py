@@ -70,14 +70,14 @@ async def repeated(source: Source, asked: EnvironmentSpec, tasks: list[Task]) ->
     async def alone(task: Task, calls: int = CALLS) -> Seen:
         return (await _seen([Playthrough(source, asked, patience=PATIENCE)], task, calls))[0]
 
-    untouched = [await alone(tasks[0], calls=0)]
-    if untouched[0].fault:
-        return Repeats((), *untouched * 2, (untouched[0], untouched[0]), ())
-    untouched += [await alone(tasks[0], calls=0) for _ in range(UNTOUCHED - 1)]
+    fresh = await alone(tasks[0], calls=0)
+    if fresh.fault:
+        return Repeats((), fresh, fresh, (fresh, fresh), ())
+    untouched = (fresh, *[await alone(tasks[0], calls=0) for _ in range(UNTOUCHED - 1)])
     first, again = await alone(tasks[0]), await alone(tasks[0])
     two = await _seen([Playthrough(source, asked, patience=PATIENCE) for _ in range(2)], tasks[0])
     others = [await alone(task) for task in tasks[1:OTHERS + 1]]
-    return Repeats(tuple(untouched), first, again, (two[0], two[1]), tuple(others))
+    return Repeats(untouched, first, again, (two[0], two[1]), tuple(others))
 
 
 async def _seen(plays: list[Playthrough], task: Task, calls: int = CALLS) -> list[Seen]:
