@@ -137,12 +137,14 @@ def _terms(spec: RunSpec, asked: EnvironmentSpec, description: Description) -> t
         if term.environments and asked.id not in term.environments:
             continue
         try:
-            Terms([term], known)
+            Terms([term], known).load()
             usable.append(term)
         except RewardError as error:
             said = str(error).removeprefix(f"reward term {term.name}: ")
             wrong.append(Line(f"Term {term.name}", asked.id).red(*_apart(said, "Correct the expression.")))
-    return Terms(usable), wrong
+    terms = Terms(usable)
+    terms.load()
+    return terms, wrong
 
 
 def _model(spec: RunSpec, asked: EnvironmentSpec, description: Description, view: _View,

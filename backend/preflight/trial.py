@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.environments import Source, Task
+from backend.environments import Source, Task, first_message
 from backend.environments.players import played_all, players
 from backend.environments.playthrough import Playthrough
 from backend.preflight.findings import Finding, Line
 from backend.preflight.words import counted, fact, listed, number
 from backend.records import UNSCORED, EnvironmentSpec, FactValue
-from backend.rewards import Terms
+from backend.rewards import Played, Terms, Verdict
 
 EPISODES = 8
 """Played by each player, one a task."""
@@ -32,27 +32,31 @@ class Trial:
     plays: list[Playthrough]
     facts: list[dict[str, FactValue]]
     """Of the episodes that can be scored, at their end."""
-    scores: list[dict[str, float | None]]
+    worth: list[Verdict]
+    """Of the same episodes."""
     totals: list[float | None]
+
+    def scores(self, term: str) -> list[float | None]:
+        return [verdict.scores[term] for verdict in self.worth]
 
     def mean(self, term: str | None = None) -> float | None:
         """Of a term, or of the totals; None where nothing was scored."""
-        known = [value for value in (self.totals if term is None else [each[term] for each in self.scores])
-                 if value is not None]
+        known = [value for value in (self.totals if term is None else self.scores(term)) if value is not None]
         return statistics.fmean(known) if known else None
 
 
 async def tried(source: Source, asked: EnvironmentSpec, tasks: Sequence[Task], terms: Terms, tokens: Tokens,
                 seed: int) -> list[Trial]:
     """The best player's first, where there is one, and the random player's last."""
-    trials = []
+    trials, told = [], asked.prompt or source.describe().prompt
     known = list(players(asked.use).items())
     for name, player in known[:1] + known[1:][-1:]:
         plays = await played_all(player, source, asked, tasks[:EPISODES], seed, AT_ONCE)
-        facts = [{**play.facts, "truncated": False, "completion_tokens": tokens(play)} for play in plays
-                 if play.status() not in UNSCORED]
-        scores = [terms.score(each, asked.id) for each in facts]
-        trials.append(Trial(name, plays, facts, scores, [terms.total(each) for each in scores]))
+        scored = [play for play in plays if play.status() not in UNSCORED]
+        facts = [{**play.facts, "truncated": False, "completion_tokens": tokens(play)} for play in scored]
+        worth = await terms.score_all([Played(each, asked.id, (first_message(told, play.opening),), play.turns)
+                                       for each, play in zip(facts, scored, strict=True)])
+        trials.append(Trial(name, plays, facts, worth, [terms.total(verdict.scores) for verdict in worth]))
     return trials
 
 
@@ -92,16 +96,16 @@ def facts(asked: EnvironmentSpec, trials: Sequence[Trial], meanings: Mapping[str
 
 
 def each_term(asked: EnvironmentSpec, trials: Sequence[Trial], terms: Terms) -> list[Finding]:
-    return [_term(asked, trials, terms, term.name) for term in terms.terms]
+    return [_term(asked, trials, term.name) for term in terms.terms]
 
 
-def _term(asked: EnvironmentSpec, trials: Sequence[Trial], terms: Terms, name: str) -> Finding:
+def _term(asked: EnvironmentSpec, trials: Sequence[Trial], name: str) -> Finding:
     line = Line(f"Term {name}", asked.id, means={trial.player: trial.mean(name) for trial in trials})
-    values = [scores[name] for trial in trials for scores in trial.scores]
+    values = [value for trial in trials for value in trial.scores(name)]
     known = [value for value in values if value is not None]
-    faults = [fault for trial in trials for each in trial.facts for fault in terms.faults(each, asked.id)
+    faults = [fault for trial in trials for verdict in trial.worth for fault in verdict.faults
               if fault.message.startswith(f"reward term {name}:")]
-    told = "; ".join(f"{trial.player} {_spread([scores[name] for scores in trial.scores])}" for trial in trials)
+    told = "; ".join(f"{trial.player} {_spread(trial.scores(name))}" for trial in trials)
     if not known and faults:
         return line.red(f"it gave no number in {counted(len(values), 'episode')}: {faults[0].message}",
                         "Correct the expression.")
