@@ -42,7 +42,8 @@ ALLOWED = {
 }
 """Room -> rooms it may import, besides itself. To add a room: name it here, with no more than it needs."""
 
-NAMES_ONLY = {"backend.environments", "backend.environments.catalog"}
+NAMES_ONLY = {"backend.environments", "backend.environments.catalog", "backend.environments.listing",
+              "backend.environments.sample", "backend.environments.snapshot"}
 """What the pages may know of environments: what there is, never a connection to it. The launcher may ask."""
 
 WITH_A_TOKENIZER = {"backend.preflight.model_view": {"transformers", "trl"}}

@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 PAGES = (
     ("", "Runs", "ui.runs"),
     ("launch", "Launch", "ui.launch"),
+    ("environments", "Environments", "ui.environments"),
     ("run", "Watch", "ui.watch"),
     ("episode", "Replay", "ui.replay"),
 )

@@ -29,7 +29,8 @@ def sample(use: str) -> Episode | None:
         play = alone.submit(asyncio.run, game).result()
     if play.fault:
         return None
-    return Episode(id="sample", phase="play", step=0, group=0, sample=0, environment="sample", task=str(SEED), seed=SEED,
-                   fingerprint=play.fingerprint, policy=Policy(kind="script", name=name), status=play.status(),
-                   opening=play.opening or "", start_facts=play.start_facts, facts=play.facts, started=play.started,
-                   seconds=play.seconds, turns=tuple(play.turns))
+    return Episode(
+        id="sample", phase="play", step=0, group=0, sample=0, environment="sample", task=str(SEED), seed=SEED,
+        fingerprint=play.fingerprint, policy=Policy(kind="script", name=name), status=play.status(),
+        opening=play.opening or "", start_facts=play.start_facts, facts=play.facts, started=play.started,
+        seconds=play.seconds, turns=tuple(play.turns))

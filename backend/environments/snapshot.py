@@ -139,10 +139,10 @@ def _card(entry: Any) -> Card:
     source = card.get("source")
     if not isinstance(source, dict):
         raise ValueError("it has no source, so nothing says where it is")
-    licence = _text(card, "license")
-    return Card(name[:120], (_text(card, "description") or _text(entry, "description"))[:2000],
-                _repository(_text(source, "uri")), _path(_text(source, "path")), _revision(_text(source, "revision")),
-                "" if licence in UNKNOWN else licence[:80], _names(entry.get("capabilities")), _names(entry.get("tags")))
+    about, licence = _text(card, "description") or _text(entry, "description"), _text(card, "license")
+    return Card(name[:120], about[:2000], _repository(_text(source, "uri")), _path(_text(source, "path")),
+                _revision(_text(source, "revision")), "" if licence in UNKNOWN else licence[:80],
+                _names(entry.get("capabilities")), _names(entry.get("tags")))
 
 
 def _repository(uri: str) -> str:
@@ -150,7 +150,8 @@ def _repository(uri: str) -> str:
         parts = urlsplit(uri)
     except ValueError:
         parts = urlsplit("")
-    if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or not re.fullmatch(r"[\w./~+-]+", parts.path):
+    good = parts.scheme == "https" and parts.hostname and "@" not in parts.netloc
+    if not good or not re.fullmatch(r"[\w./~+-]+", parts.path):
         raise ValueError(f"its source {uri[:80]!r} is no https address of a repository")
     return uri.removesuffix("/").removesuffix(".git")
 

@@ -81,6 +81,6 @@ class Trying:
         attempt."""
         attempt = self._attempts.get(token)
         if attempt and not attempt.over.wait(wait) and attempt.seconds > attempt.patience:
-            return Attempt(attempt.spec, attempt.began, problem=f"No answer within {attempt.patience:g} s; look whether it "
-                           "is up, and try again.")
+            late = f"No answer within {attempt.patience:g} s; look whether it is up, and try again."
+            return Attempt(attempt.spec, attempt.began, problem=late)
         return attempt

@@ -19,8 +19,8 @@ LONGEST_NAME = 60
 
 
 class SavedEnvironment(Asked):
-    name: str = Field(min_length=1, max_length=LONGEST_NAME, title="Name", description="How its card and the launch form "
-                      "call it.")
+    name: str = Field(min_length=1, max_length=LONGEST_NAME, title="Name", description="How its card and the launch "
+                      "form call it.")
     use: str = Field(min_length=1, max_length=1000, title="Address", description="What a spec says under use.")
     options: dict[str, Any] = Field({}, title="Options", description="Passed to the environment's reset.")
     note: str = Field("", max_length=2000, title="Note", description="For yourself.")
@@ -76,15 +76,15 @@ class Shelf:
         return next((one for one in self.saved() if one.name == name), None)
 
     def save(self, one: SavedEnvironment, instead_of: str = "") -> None:
-        """Replaces the one called `instead_of`. Raises SpecError: the name is taken, or it holds what looks like a secret."""
+        """Replaces the one called `instead_of`. Raises SpecError: the name is taken, or a value looks like a secret."""
         refuse_secrets_in({"use": one.use, "options": one.options, "note": one.note})
         if one.name != instead_of and self.get(one.name):
             raise SpecError("name", f"{one.name} is taken; choose another, or change that one")
         row = (codec.escape(one.name), codec.escape(one.use), codec.to_json(one.options), codec.escape(one.note),
                codec.to_json(one.told), time.time())
         changes: list[tuple[str, tuple]] = [
-            ("INSERT OR REPLACE INTO saved_environments (name, use_, options, note, told, saved) VALUES (?, ?, ?, ?, ?, ?)",
-             row)]
+            ("INSERT OR REPLACE INTO saved_environments (name, use_, options, note, told, saved) "
+             "VALUES (?, ?, ?, ?, ?, ?)", row)]
         if instead_of and instead_of != one.name:
             changes.append(("DELETE FROM saved_environments WHERE name = ?", (codec.escape(instead_of),)))
         self._write(changes)
@@ -109,11 +109,11 @@ class Shelf:
     def add(self, several: Sequence[ImportedEnvironment]) -> None:
         """All or none; a later import of the same replaces it, and what was known of its checkout stays."""
         known = {one.repository: one.checkout for one in self.imported()}
+        rows = [(codec.escape(one.id), codec.escape(one.repository),
+                 codec.escape(one.checkout or known.get(one.repository, "")), codec.to_json(one.card), time.time())
+                for one in several]
         self._write([("INSERT OR REPLACE INTO imported_environments (id, repository, checkout, card, imported) "
-                      "VALUES (?, ?, ?, ?, ?)",
-                      (codec.escape(one.id), codec.escape(one.repository),
-                       codec.escape(one.checkout or known.get(one.repository, "")), codec.to_json(one.card), time.time()))
-                     for one in several])
+                      "VALUES (?, ?, ?, ?, ?)", row) for row in rows])
 
     def check_out(self, repository: str, checkout: str) -> None:
         """Say where a repository was cloned to."""
