@@ -17,7 +17,7 @@ from backend.records import EnvironmentSpec, Episode, RunSpec, Turn
 from backend.store import Store
 
 ROOT = Path(__file__).parent.parent
-CONTRACT = {"/launch", "/runs", "/run", "/episodes", "/episode", "/stop"}
+CONTRACT = {"/launch", "/runs", "/run", "/episodes", "/episode", "/stop", "/check", "/reprice"}
 
 
 def a_spec(name="seen", model="starter:catch") -> RunSpec:
@@ -147,9 +147,16 @@ def test_what_json_cannot_carry_arrives_as_text(served, ask):
     assert turn["arguments"] == {"n": str(2**70)}
 
 
+def test_a_check_is_answered_with_its_findings(ask):
+    told = ask("name: x\nmodel: nowhere\nenvironments: [{id: echo, use: echo}]", api_name="/check")
+    assert told["ok"] is False and "would fail" in told["verdict"]
+    assert {"Settings": "red", "Start": "green"}.items() <= {each["check"]: each["level"] for each in told["checks"]}.items()
+
+
 @pytest.mark.parametrize(("words", "endpoint", "said"), [
     (("no-such-run",), "/run", "no-such-run"),
     (("name: x\nmodel: starter:catch\nenvironments: [{id: catch, use: catchh}]",), "/launch", "did you mean catch?"),
+    (("environments: 1",), "/check", "environments: must be a list"),
     (("/etc/passwd",), "/launch", "the spec is empty or not a mapping"),
 ])
 def test_what_is_wrong_comes_back_as_one_sentence(ask, words, endpoint, said):
@@ -166,7 +173,7 @@ def test_a_read_only_site_shows_runs_and_starts_none(tmp_path):
         a_run(site.store)
         ask = Client(site.url, verbose=False).predict
         assert len(ask("", api_name="/runs")) == 1
-        for endpoint, word in (("/launch", "quickstart"), ("/stop", "latest")):
+        for endpoint, word in (("/launch", "quickstart"), ("/stop", "latest"), ("/check", "quickstart")):
             with pytest.raises(Exception, match="only shows runs"):
                 ask(word, api_name=endpoint)
     finally:

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from backend.errors import OrtamError
-from backend.launcher import load_spec, load_terms, recipes
+from backend.launcher import load_spec, load_terms, recipes, to_yaml
 from backend.launcher.spec_text import parse
+from backend.preflight import Child, Finding, verdict
+from backend.records import RunSpec
 
 LARGEST = 2**53
 """Integers beyond it would arrive rounded in many a JSON reader; they go as text."""
 MOST = 1000
+LONGEST_CHECK = 600
+"""Seconds."""
 
 
 def add(store, launcher) -> None:
@@ -50,7 +54,7 @@ def add(store, launcher) -> None:
         return plain(store.run(run).episode(id).model_dump())
 
     def reprice(run: str, rewards: str) -> dict:
-        """What a run's episodes would be worth by other reward terms: YAML (a list of terms or a spec), or a saved set."""
+        """What a run's episodes would be worth by other reward terms: YAML (terms or a spec), or a saved set."""
         from backend import repricing
 
         found = store.run(run)
@@ -58,8 +62,13 @@ def add(store, launcher) -> None:
         terms = saved.terms if saved else load_terms(rewards, found.spec.environments)
         return plain(repricing.reprice(found, terms).told())
 
+    def check(spec: str) -> dict:
+        """Whether a spec (YAML, or the name of a recipe) would work: `ok`, a verdict, and one entry per check."""
+        _may(launcher)
+        return checked(load_spec(spec) if spec in recipes() else parse(spec))
+
     for name, function in (("launch", launch), ("stop", stop), ("runs", runs), ("run", run), ("episodes", episodes),
-                           ("episode", episode), ("reprice", reprice)):
+                           ("episode", episode), ("reprice", reprice), ("check", check)):
         gr.api(_told(function), api_name=name)
 
 
@@ -70,9 +79,23 @@ def described(store, run) -> dict[str, Any]:
                   "summary": store.summary(run)._asdict(), "spec": run.spec.model_dump()})
 
 
+def checked(spec: RunSpec) -> dict[str, Any]:
+    """Looked at by a process of its own; its findings when it has ended."""
+    child = Child(to_yaml(spec))
+    if not child.ended.wait(LONGEST_CHECK):
+        child.stop()
+        raise OrtamError(f"The check took longer than {LONGEST_CHECK} s and was ended; run python -m backend check to "
+                         "see how far it gets.")
+    if child.problem:
+        raise OrtamError(child.problem)
+    found = [Finding(**each) for each in child.findings]
+    return plain({"ok": all(each.level != "red" for each in found), "verdict": verdict(found),
+                  "checks": child.findings})
+
+
 def _may(launcher) -> None:
     if launcher is None:
-        raise OrtamError("This site only shows runs; start it without --read-only to launch or stop one.")
+        raise OrtamError("This site only shows runs; start it without --read-only to launch, check or stop one.")
 
 
 def _told(function: Callable) -> Callable:
