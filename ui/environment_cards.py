@@ -11,6 +11,7 @@ from backend.environments.listing import STATUSES, Listed
 from backend.environments.sample import sample
 from backend.records import Episode
 from backend.store.shelf import SavedEnvironment
+from ui.launch_choices import slug
 from ui.viewers import viewer
 from ui.written import attribute, counted, named, text
 
@@ -121,11 +122,11 @@ def buttons(shown: Shown, read_only: bool, primary: bool = False) -> str:
     one = shown.listed
     if read_only or not one.use:
         return ""
-    asked = {"use": one.use} | ({"options": json.dumps(one.options)} if one.options else {})
-    query = attribute(urlencode(asked))
+    query = attribute(urlencode({"use": one.use} | ({"options": json.dumps(one.options)} if one.options else {})))
+    name = attribute(urlencode({"name": slug(one.title)}))
     size, first = ("", " o-primary") if primary else (" o-small", "")
     return (f'<span class="o-env-go"><a class="o-button{size}" href="/play?{query}">Play</a>'
-            f'<a class="o-button{size}{first}" href="/launch?{query}">Use in a run</a></span>')
+            f'<a class="o-button{size}{first}" href="/launch?{query}&amp;{name}">Use in a run</a></span>')
 
 
 # ----------------------------------------------------------------------------------------------------- tools and facts
@@ -305,17 +306,9 @@ def about(shown: Shown) -> str:
 def in_a_spec(one: Listed) -> str:
     if not one.use:
         return ""
-    asked: dict[str, Any] = {"id": id_of(one), "use": one.use} | ({"options": one.options} if one.options else {})
+    asked: dict[str, Any] = {"id": slug(one.title), "use": one.use} | ({"options": one.options} if one.options else {})
     written = yaml.safe_dump({"environments": [asked]}, sort_keys=False, allow_unicode=True, width=60)
     return f'<h3 class="o-label">In a spec</h3><pre class="o-env-spec">{text(written)}</pre>{use_button(one)}'
-
-
-def id_of(one: Listed) -> str:
-    """How rewards and curves could name it."""
-    letters = "".join(c if c.isascii() and c.isalnum() else "-" for c in one.title.lower()).strip("-")
-    while "--" in letters:
-        letters = letters.replace("--", "-")
-    return letters[:40] if letters[:1].isalpha() else "environment"
 
 
 def saved_buttons(saved: SavedEnvironment) -> str:

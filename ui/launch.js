@@ -261,9 +261,10 @@ window.ortamLaunch = (root, server) => {
     const before = ids();
     if (card.checked) {
       const taken = new Set(before);
-      let id = use;
-      for (let n = 2; taken.has(id); n++) id = `${use}-${n}`;
-      addRow("environments", { id, use, weight: 1, tasks: { count: 64, first_seed: 0 }, options: {}, max_turns: null, prompt: null });
+      const named = card.dataset.id ?? use, options = JSON.parse(card.dataset.options ?? "{}");
+      let id = named;
+      for (let n = 2; taken.has(id); n++) id = `${named}-${n}`;
+      addRow("environments", { id, use, weight: 1, tasks: { count: 64, first_seed: 0 }, options, max_turns: null, prompt: null });
       if (!before.length) ownTerms();
       else {
         scope((chosen) => chosen ?? before);
@@ -346,10 +347,22 @@ window.ortamLaunch = (root, server) => {
   yaml.addEventListener("input", () => { touched = "yaml"; colour(); keep(); later("yaml", 350); });
   yaml.addEventListener("scroll", () => { paint.scrollTop = yaml.scrollTop; paint.scrollLeft = yaml.scrollLeft; });
 
+  const addSaved = async () => {
+    try {
+      const found = await server.saved({});
+      $("[data-choices]").insertAdjacentHTML("beforeend", found.cards);
+      $("#o-environments").innerHTML = found.addresses;
+      known.facts = { ...found.facts, ...known.facts };
+      known.terms = { ...found.terms, ...known.terms };
+      shape();
+    } catch { /* the catalog's are there */ }
+  };
+  addSaved();
+
   const query = Object.fromEntries(new URLSearchParams(location.search));
   let kept = null;
   try { kept = JSON.parse(sessionStorage.getItem(DRAFT)); } catch { /* none, or not ours */ }
-  if (kept?.spec && !query.recipe && !query.from) {
+  if (kept?.spec && !query.recipe && !query.from && !query.use) {
     fill(kept.spec);
     touched = kept.touched;
     yaml.value = kept.yaml;

@@ -16,7 +16,9 @@ from backend.errors import ModelError, OrtamError, RewardError, SpecError
 from backend.launcher.spec_text import parse
 from backend.records import RunSpec
 from backend.rewards import check_term
+from backend.store.shelf import Shelf
 from ui import check, shell
+from ui.launch_choices import choices, for_use
 from ui.launch_form import page
 from ui.outlook import outlook
 
@@ -35,8 +37,12 @@ Problem = dict[str, str]
 
 def build(store, launcher) -> None:
     def begin(asked: dict[str, str]) -> dict[str, Any]:
-        """The spec to start from: `from` a run, a `recipe`, or the first recipe."""
+        """The spec to start from: `from` a run, a `recipe`, an environment to `use`, or the first recipe."""
         return started(store, asked)
+
+    def saved(asked: dict[str, str]) -> dict[str, Any]:
+        """Environments to choose besides those of the catalog."""
+        return choices(Shelf(store.folder))
 
     def look(asked: dict[str, Any]) -> dict[str, Any]:
         return looked(store, asked)
@@ -46,7 +52,7 @@ def build(store, launcher) -> None:
 
     form = page(recipes(), launching.starters(), read_only=launcher is None)
     checks = check.functions(read, problem, allowed=launcher is not None)
-    shell.html(form, js_on_load=START, server_functions=[begin, look, launch, *checks])
+    shell.html(form, js_on_load=START, server_functions=[begin, saved, look, launch, *checks])
 
 
 def recipes() -> dict[str, launching.Recipe]:
@@ -59,6 +65,8 @@ def started(store, asked: dict[str, str]) -> dict[str, Any]:
     try:
         if asked.get("from"):
             return {"spec": store.run(asked["from"]).spec.model_dump(mode="json")}
+        if asked.get("use"):
+            return for_use(asked, recipes(), lambda spec: not foreseen(spec))
         name = asked.get("recipe") or next(iter(recipes()))
         if name not in recipes():
             raise SpecError("", f"there is no recipe called {name:.60}; choose one of those below")

@@ -62,7 +62,8 @@ def rows() -> dict[str, str]:
         "environment": (field(EnvironmentSpec, "id") + field(EnvironmentSpec, "weight")
                         + field(TaskSelection, "count", "tasks.")
                         + field(EnvironmentSpec, "max_turns", placeholder="its own")),
-        "environment_more": (field(TaskSelection, "first_seed", "tasks.") + field(EnvironmentSpec, "use")
+        "environment_more": (field(TaskSelection, "first_seed", "tasks.")
+                             + field(EnvironmentSpec, "use", suggestions="o-environments")
                              + field(TaskSelection, "split", "tasks.") + field(TaskSelection, "indices", "tasks.")
                              + field(EnvironmentSpec, "options", wide=True, rows=2, placeholder="name: value")
                              + field(EnvironmentSpec, "prompt", wide=True, rows=4,
