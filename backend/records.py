@@ -53,24 +53,24 @@ class JudgeSettings(Asked):
     url: str = Field(pattern=r"^https?://", title="Base URL", description="Of the endpoint, such as "
                      "http://localhost:8000/v1; /chat/completions is added.")
     model: str = Field(min_length=1, title="Judge", description="The model's name at that endpoint.")
-    key_from: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", title="Key from", description="The environment "
-                                 "variable that holds the key; empty sends none. Never the key itself.")
+    key_from: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", title="Key from", description="The "
+                                 "environment variable that holds the key; empty sends none. Never the key itself.")
     timeout: float = Field(60.0, gt=0, le=3600, title="Timeout", description="Seconds for one answer.")
 
 
 class RewardTerm(Asked):
     name: str = Field(pattern=NAME, title="Name", description="Its curve's name.")
     kind: Literal["expression", "environment", "python", "judge"] = Field(
-        "expression", title="Kind", description="What the value is: an expression over facts, the environment's own reward, "
-        "a Python function (trusted mode only), or what a judge is to look at.")
+        "expression", title="Kind", description="What the value is: an expression over facts, the environment's own "
+        "reward, a Python function (trusted mode only), or what a judge is to look at.")
     value: str = Field(min_length=1, title="Value", description="An expression over the episode's facts, such as "
-                       "1.0 if won else 0.0; for an environment last or sum; for Python file.py:function; for a judge the "
-                       "rubric.")
+                       "1.0 if won else 0.0; for an environment last or sum; for Python file.py:function; for a judge "
+                       "the rubric.")
     weight: float = Field(1.0, title="Weight", description="What the value is multiplied by in the total.")
     environments: tuple[str, ...] | None = Field(None, title="Applies to", description="Environment ids; elsewhere the "
                                                  "term gives None. Empty applies everywhere.")
-    scope: Literal["end", "turn"] = Field("end", title="When", description="On the facts at the end of the episode, or on "
-                                          "those after every turn, summed.")
+    scope: Literal["end", "turn"] = Field("end", title="When", description="On the facts at the end of the episode, or "
+                                          "on those after every turn, summed.")
     judge: JudgeSettings | None = Field(None, title="Judge", description="Where the judge of a term of this kind is.")
 
     @model_validator(mode="after")
@@ -103,6 +103,8 @@ class TrainSettings(Asked):
     iterations: int = Field(1, ge=1, le=64, title="Iterations", description="Optimiser passes over each batch of episodes.")
     scale_rewards: Literal["group", "batch", "none"] = Field("group", title="Scale advantages", description="By the "
                                                              "spread of the group, of the batch, or not at all.")
+    pause_above: float = Field(0.5, gt=0, le=1, title="Pause above", description="Share of an environment's episodes in "
+                               "a step that may go unscored because it failed; above it the run waits. 1 never waits.")
     max_completion_tokens: int = Field(4096, ge=8, le=1_000_000, title="Token budget", description="For the whole "
                                        "conversation after the prompt, tool results included.")
     extra: dict[str, Any] = Field({}, title="More", description="Any other GRPOConfig field by its name.")

@@ -125,8 +125,8 @@ class Repricing:
         whole = {name: getattr(self, name) for name in ("run", "episodes", "scale_rewards", "aggregation")}
         return {**whole, "left_out": list(self.left_out), "groups": asdict(self.groups),
                 "total": {"before": self.total_before._asdict(), "after": self.total_after._asdict()},
-                "terms": [{**asdict(term), "before": term.before and term.before._asdict(), "after": term.after._asdict()}
-                          for term in self.terms],
+                "terms": [{**asdict(term), "after": term.after._asdict(),
+                           "before": term.before and term.before._asdict()} for term in self.terms],
                 "moved": [asdict(one) for one in self.moved], "curves": [point._asdict() for point in self.curves]}
 
 
@@ -160,7 +160,8 @@ def reprice(run: Run, terms: Sequence[RewardTerm], most_moved: int = MOVED) -> R
 
 def _worked_out(run: Run, spec: RunSpec, terms: Sequence[RewardTerm], sources: dict, scores: np.ndarray,
                 episodes: EpisodeColumns, most_moved: int) -> Repricing:
-    scale, aggregation = spec.train.scale_rewards, spec.train.extra.get("multi_objective_aggregation", "sum_then_normalize")
+    scale = spec.train.scale_rewards
+    aggregation = spec.train.extra.get("multi_objective_aggregation", "sum_then_normalize")
     step, group = np.array(episodes.step), np.array(episodes.group)
     attempt = np.array(episodes.attempt)
     batch = _numbered(attempt, step)
@@ -173,10 +174,11 @@ def _worked_out(run: Run, spec: RunSpec, terms: Sequence[RewardTerm], sources: d
     priced = tuple(Priced(term.name, term.kind, term.weight, sources[term.name][0], sources[term.name][2],
                           _numbers(_floats(episodes.scores[term.name])) if term.name in own else None,
                           _numbers(scores[:, place])) for place, term in enumerate(terms))
-    curves = _curves([("total", worth), *((term.name, scores[:, place]) for place, term in enumerate(terms))], step, episodes)
+    curves = _curves([("total", worth), *((term.name, scores[:, place]) for place, term in enumerate(terms))], step,
+                     episodes)
+    moved = _moved(run, episodes, before, worth, gains_before, gains, most_moved)
     return Repricing(run.id, len(step), scale, aggregation, priced, _numbers(before), _numbers(worth), curves,
-                     _groups(before, worth, group_number, step, group),
-                     _moved(run, episodes, before, worth, gains_before, gains, most_moved), np.array(episodes.seq), worth, gains)
+                     _groups(before, worth, group_number, step, group), moved, np.array(episodes.seq), worth, gains)
 
 
 # ------------------------------------------------------------------------------------------------- what each term gives
@@ -206,7 +208,8 @@ def _source(term: RewardTerm, spec: RunSpec) -> tuple[str, str | None, str]:
         return "turns", None, ""
     what = "a judge" if term.kind == "judge" else "a Python function"
     if same:
-        return "nothing", None, f"{what} was asked about {', '.join(same[0].environments or ())} only, while the run was played"
+        where = ", ".join(same[0].environments or ())
+        return "nothing", None, f"{what} is asked while a run is played, and this run asked it about {where} only"
     return "nothing", None, f"{what} is asked while a run is played, and this run never asked it this"
 
 
@@ -264,7 +267,8 @@ def _numbers(worth: np.ndarray) -> Numbers:
     return Numbers(float(scored.mean()), float(low), float(high), len(scored), len(worth))
 
 
-def _curves(named: Sequence[tuple[str, np.ndarray]], step: np.ndarray, episodes: EpisodeColumns) -> tuple[CurvePoint, ...]:
+def _curves(named: Sequence[tuple[str, np.ndarray]], step: np.ndarray,
+            episodes: EpisodeColumns) -> tuple[CurvePoint, ...]:
     environment = np.array(episodes.environment)
     parts: list[tuple[str | None, np.ndarray]] = [(None, np.arange(len(step)))]
     if len(episodes.environments) > 1:
@@ -323,7 +327,8 @@ def _signal(worth: np.ndarray, group: np.ndarray, count: int) -> np.ndarray:
 
 
 def _turned(before: np.ndarray, after: np.ndarray, group: np.ndarray, count: int) -> np.ndarray:
-    """Whether some pair of a group changed places. Sorted by what they were (ties by what they are), one is out of place."""
+    """Whether some pair of a group changed places: sorted by what they were, ties by what they are, two neighbours are
+    out of order."""
     there = ~(np.isnan(before) | np.isnan(after))
     was, now, of = np.round(before[there], DIGITS), np.round(after[there], DIGITS), group[there]
     order = np.lexsort((now, was, of))
@@ -337,13 +342,12 @@ def _moved(run: Run, episodes: EpisodeColumns, before: np.ndarray, after: np.nda
            gains: np.ndarray, most: int) -> tuple[Moved, ...]:
     change = np.abs(np.nan_to_num(gains) - np.nan_to_num(gains_before))
     places = [place for place in np.argsort(-change, kind="stable")[:most] if change[place] > 1e-3]
-    rows = {row.seq: row for row in run.episodes(limit=None, seq=[int(episodes.seq[place]) for place in places])} if places else {}
-    told = []
-    for place in places:
-        if row := rows.get(int(episodes.seq[place])):
-            told.append(Moved(row.id, row.step, row.group, row.sample, row.environment, row.status, _told(before[place]),
-                              _told(after[place]), _told(gains_before[place]), _told(gains[place])))
-    return tuple(told)
+    found = run.episodes(limit=None, seq=[episodes.seq[place] for place in places]) if places else []
+    rows = {row.seq: row for row in found}
+    worth = {episodes.seq[place]: [_told(column[place]) for column in (before, after, gains_before, gains)]
+             for place in places}
+    return tuple(Moved(row.id, row.step, row.group, row.sample, row.environment, row.status, *told)
+                 for seq, told in worth.items() if (row := rows.get(seq)))
 
 
 def _told(number: float) -> float | None:

@@ -170,7 +170,7 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
     "episode": (_episode, "show one episode, turn by turn", [_RUN, _ID]),
     "reprice": (_reprice, "work out what a run's episodes would be worth by other reward terms", [
         _RUN, (("--rewards",), {"metavar": "FILE", "required": True,
-                                "help": "a YAML file with a list of terms or a spec, or the name of a saved reward set"})]),
+                                "help": "a YAML file (a list of terms, or a spec) or a saved set's name"})]),
     "stop": (_stop, "stop a run after the step under way", [
         _RUN, (("--now",), {"action": "store_true", "help": "end it at once instead"})]),
     "worker": (_worker, "start queued runs, one after another", [_TRUSTED]),

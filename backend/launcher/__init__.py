@@ -11,8 +11,8 @@ from backend.launcher.spec_text import Recipe, from_fields, load_spec, load_term
 from backend.records import ENDED, Result, RunSpec
 from backend.store import Run, Store, birth, own_name, to_yaml
 
-__all__ = ["Launcher", "Preset", "Recipe", "default_terms", "facts_of", "folder_of", "from_fields", "load_spec", "load_terms",
-           "presets", "recipes", "resolve", "starters", "to_yaml", "validate"]
+__all__ = ["Launcher", "Preset", "Recipe", "default_terms", "facts_of", "folder_of", "from_fields", "load_spec",
+           "load_terms", "presets", "recipes", "resolve", "starters", "to_yaml", "validate"]
 
 
 class Launcher:

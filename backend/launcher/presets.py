@@ -19,15 +19,17 @@ class Preset(NamedTuple):
 
 
 def presets(asked: EnvironmentSpec, alone: bool = True) -> tuple[Preset, ...]:
-    """At least the environment's own reward. Unless it is `alone` in its run, the terms apply to it only and their names
-    start with its id. A server elsewhere is asked what it is, for a few seconds at most."""
+    """At least the environment's own reward. A server elsewhere is asked what it is, for a few seconds at most.
+
+    Unless the environment is `alone` in its run, the terms apply to it only, and their names start with its id.
+    """
     found = _description(asked)
     made = []
     if found and found.rewards and found.rewards != OWN:
         made.append(Preset(found.title, "The terms that the environment proposes for itself.",
                            _terms(asked, alone, *({"name": name, "value": value} for name, value in found.rewards))))
     if asked.use.startswith("ors"):
-        made.append(Preset("Outcome", "What the environment gave when it finished the episode; 0 for one that never got there.",
+        made.append(Preset("Outcome", "What the environment gave when it finished; 0 for an episode that didn't.",
                            _terms(asked, alone, {"name": "outcome", "value": "env_reward if finished else 0.0"})))
     if found and "won" in found.facts:
         made.append(Preset("Won or lost", "1 for a win, 0 for anything else.",
@@ -42,7 +44,8 @@ def presets(asked: EnvironmentSpec, alone: bool = True) -> tuple[Preset, ...]:
 def _terms(asked: EnvironmentSpec, alone: bool, *terms: dict) -> tuple[RewardTerm, ...]:
     if alone:
         return tuple(RewardTerm(**term) for term in terms)
-    return tuple(RewardTerm(**{**term, "name": f"{asked.id}-{term['name']}"[:48], "environments": (asked.id,)}) for term in terms)
+    return tuple(RewardTerm(**{**term, "name": f"{asked.id}-{term['name']}"[:48], "environments": (asked.id,)})
+                 for term in terms)
 
 
 def _description(asked: EnvironmentSpec) -> Description | None:

@@ -86,7 +86,8 @@ def load_terms(text: str, environments: Sequence[EnvironmentSpec]) -> tuple[Rewa
     if not isinstance(terms, list) or not terms:
         raise SpecError("rewards", "there are no reward terms in it; write a list with lines such as "
                         "'- {name: win, value: 1.0 if won else 0.0}'")
-    return from_fields({"model": "any", "environments": [asked.model_dump() for asked in environments], "rewards": terms}).rewards
+    played = [asked.model_dump() for asked in environments]
+    return from_fields({"model": "any", "environments": played, "rewards": terms}).rewards
 
 
 def from_fields(data: dict[str, Any]) -> RunSpec:

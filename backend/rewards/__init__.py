@@ -1,7 +1,7 @@
 """Reward terms: what a played episode is worth, as a number or None.
 
-A term has a kind, and a scope: `end` is worked out once, `turn` after every turn that reached the environment, and summed
-over the turns that gave a number.
+A term has a kind, and a scope: `end` is worked out once, `turn` after every turn that reached the environment, and
+summed over the turns that gave a number.
 
     expression    `1.0 + 0.5 * (1 - guesses / 6) if won else 0.0`. Names are facts; min, max, abs, round and len are the
                   functions. A fact that isn't known is None, and None is never 0: arithmetic and order with it make the

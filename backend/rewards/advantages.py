@@ -1,5 +1,8 @@
-"""Advantages as TRL's GRPOTrainer works them out (trl/trainer/grpo_trainer.py, `_generate_and_score_completions`), for a
-whole run at once. NaN stands for what wasn't scored; TRL works in single precision, this in double."""
+"""Advantages as TRL's GRPOTrainer works them out, for a whole run at once.
+
+The source is `_generate_and_score_completions` in trl/trainer/grpo_trainer.py, 1.16. NaN stands for what wasn't scored.
+TRL works in single precision, this in double.
+"""
 
 from typing import Literal
 

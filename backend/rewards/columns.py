@@ -80,14 +80,16 @@ def _number(value: Any) -> float:
 
 def _needs_python(tree: ast.expr) -> bool:
     """`is` between values, and rounding to digits that aren't written out, are told apart by Python types only."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
-            for op, right in zip(node.ops, node.comparators, strict=True):
-                if isinstance(op, (ast.Is, ast.IsNot)) and not (isinstance(right, ast.Constant) and right.value is None):
-                    return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "round" and len(node.args) > 1:
-            if not (isinstance(node.args[1], ast.Constant) and type(node.args[1].value) is int):
-                return True
+    return any(_told_by_type(node) for node in ast.walk(tree))
+
+
+def _told_by_type(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(ops=ops, comparators=comparators):
+            return any(isinstance(op, (ast.Is, ast.IsNot)) and getattr(right, "value", ...) is not None
+                       for op, right in zip(ops, comparators, strict=True))
+        case ast.Call(func=ast.Name(id="round"), args=[_, digits]):
+            return not (isinstance(digits, ast.Constant) and type(digits.value) is int)
     return False
 
 
@@ -152,11 +154,11 @@ class _Work:
         return Column(np.repeat(one.values, self.rows), self.nowhere(), self.nowhere())
 
     def compare(self, node: ast.Compare) -> Column:
-        left, found = self.at(node.left), None
+        left = self.at(node.left)
+        found = self.constant(True)
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.at(comparator)
-            pair = self.pair(type(op), left, right)
-            found = pair if found is None else _either(_true(found) & ~found.dead, pair, found)
+            found = _either(_true(found) & ~found.dead, self.pair(type(op), left, right), found)
             left = right
         return found
 

@@ -69,4 +69,5 @@ def call(function: Callable[[Any], Any], played: Any) -> Any:
     try:
         return function(played)
     except Exception as error:
-        raise NotANumber(type(error).__name__, f"{function.__name__} failed: {error or type(error).__name__}") from error
+        kind = type(error).__name__
+        raise NotANumber(kind, f"{function.__name__} failed: {error or kind}") from error

@@ -30,9 +30,10 @@ class Played:
 
     def moments(self) -> Iterator["Played"]:
         """The episode as it stood after each turn that reached the environment."""
-        reached = 0
+        reached: float = 0
         for place, turn in enumerate(self.turns):
-            if (turns := turn.facts.get("turns")) and turns > reached:
+            turns = turn.facts.get("turns")
+            if isinstance(turns, int | float) and turns > reached:
                 reached = turns
                 yield replace(self, facts=turn.facts, turns=self.turns[:place + 1])
 
@@ -55,5 +56,6 @@ class Played:
 
 def _words(content: Any) -> str:
     if isinstance(content, list):
-        return "\n".join(part["text"] for part in content if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""

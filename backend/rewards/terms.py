@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from backend.errors import RewardError
 from backend.records import Fault, Judged, RewardTerm, Turn
@@ -12,6 +13,8 @@ from backend.rewards.expression import Expression, NotANumber
 from backend.rewards.played import ONLY_AT_THE_END, Played
 
 Facts = Mapping[str, object]
+Worth = tuple[float | None, NotANumber | None]
+"""A number or None, and what was wrong with it, if anything."""
 
 OWN = {"last": "env_reward", "sum": "env_reward_total"}
 """What an environment term reads."""
@@ -29,8 +32,8 @@ def check_alone(term: RewardTerm) -> None:
     if term.kind == "expression":
         expression = Expression(term.value)
         if term.scope == "turn" and (late := sorted(expression.names & ONLY_AT_THE_END)):
-            raise RewardError(f"{late[0]} is known only at the end of an episode, not after every turn; leave it out, or set "
-                              "the term's scope to end")
+            raise RewardError(f"{late[0]} is known only at the end of an episode, not after every turn; leave it out, "
+                              "or set the term's scope to end")
 
 
 def check_term(term: RewardTerm, facts: Collection[str]) -> None:
@@ -84,7 +87,8 @@ class Terms:
             if term.kind == "judge":
                 judge.key_of(term)
 
-    def score(self, facts: Facts, environment: str | None = None, turns: Sequence[Turn] = ()) -> dict[str, float | None]:
+    def score(self, facts: Facts, environment: str | None = None,
+              turns: Sequence[Turn] = ()) -> dict[str, float | None]:
         """Raw value of each term before its weight; None where it doesn't apply, isn't known or isn't a number.
 
         Terms that run Python or ask a judge give None here: `score_all` is for those.
@@ -101,9 +105,9 @@ class Terms:
                 for place, judged in zip(places, answers, strict=True):
                     verdicts[place] = _with(verdicts[place], term, judged.score, judged.fault, judged)
             if term.name in self._functions:
-                told = await asyncio.to_thread(lambda t=term, at=places: [self._called(t, episodes[place]) for place in at])
+                told = await asyncio.to_thread(self._called, term, [episodes[place] for place in places])
                 for place, (value, problem) in zip(places, told, strict=True):
-                    verdicts[place] = _with(verdicts[place], term, value, problem and _fault(problem))
+                    verdicts[place] = _with(verdicts[place], term, value, _fault(problem) if problem else None)
         return verdicts
 
     def total(self, scores: Mapping[str, float | None]) -> float | None:
@@ -126,21 +130,27 @@ class Terms:
             if term.kind == "environment":
                 scores[term.name], problem = _value(_finite, played.facts.get(OWN[term.value]))
             elif term.kind == "expression":
-                scores[term.name], problem = _over(term, played, lambda at, x=self._expressions[term.name]: x.value(at.facts))
+                expression = self._expressions[term.name]
+                scores[term.name], problem = _over(term, played, partial(_at, expression))
             if problem is not None:
                 faults.append(_said(term, _fault(problem)))
         return Verdict(scores, tuple(faults))
 
-    def _called(self, term: RewardTerm, played: Played) -> tuple[float | None, NotANumber | None]:
-        return _over(term, played, lambda at: _finite(functions.call(self._functions[term.name], at)))
+    def _called(self, term: RewardTerm, episodes: Sequence[Played]) -> list[Worth]:
+        function = self._functions[term.name]
+        return [_over(term, played, lambda at: _finite(functions.call(function, at))) for played in episodes]
 
 
 def _applies(term: RewardTerm, environment: str | None) -> bool:
     return not term.environments or environment is None or environment in term.environments
 
 
-def _over(term: RewardTerm, played: Played, value: Callable[[Played], float | None]) -> tuple[float | None, NotANumber | None]:
-    """At the end, or the sum over the turns that gave a number; the first problem with it."""
+def _at(expression: Expression, played: Played) -> float | None:
+    return expression.value(played.facts)
+
+
+def _over(term: RewardTerm, played: Played, value: Callable[[Played], float | None]) -> Worth:
+    """At the end, or the sum over the turns that gave a number."""
     if term.scope == "end":
         return _value(value, played)
     told = [_value(value, moment) for moment in played.moments()]
@@ -152,7 +162,7 @@ def _over(term: RewardTerm, played: Played, value: Callable[[Played], float | No
     return number, problem or overflow
 
 
-def _value(work: Callable, given: object) -> tuple[float | None, NotANumber | None]:
+def _value(work: Callable, given: object) -> Worth:
     try:
         return work(given), None
     except NotANumber as problem:
@@ -180,6 +190,7 @@ def _said(term: RewardTerm, fault: Fault) -> Fault:
     return fault.model_copy(update={"message": f"reward term {term.name}: {fault.message}"})
 
 
-def _with(verdict: Verdict, term: RewardTerm, score: float | None, fault: Fault | None, judged: Judged | None = None) -> Verdict:
+def _with(verdict: Verdict, term: RewardTerm, score: float | None, fault: Fault | None,
+          judged: Judged | None = None) -> Verdict:
     return Verdict({**verdict.scores, term.name: score}, (*verdict.faults, *([_said(term, fault)] if fault else [])),
                    {**verdict.judged, term.name: judged} if judged else verdict.judged)

@@ -26,8 +26,8 @@ from backend.store.run import Progress, Run, alive, birth, own_name
 from backend.store.spec_file import refuse_secrets, to_yaml
 from backend.store.writing import RunWriter, held, hold_if_free, write_whole
 
-__all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary", "RunWriter", "Store",
-           "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml", "to_yaml"]
+__all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary", "RunWriter",
+           "Store", "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml", "to_yaml"]
 
 
 class RunSummary(NamedTuple):

@@ -49,7 +49,7 @@ class TurnColumns(NamedTuple):
 def episode_columns(run: Path, facts: Sequence[str], scores: Sequence[str]) -> EpisodeColumns:
     """Nothing recorded yet gives empty columns."""
     file = run / "run.db"
-    empty = EpisodeColumns((), (), (), (), (), (), (), (), (), {name: () for name in facts}, {name: () for name in scores})
+    empty = EpisodeColumns((), (), (), (), (), (), (), (), (), dict.fromkeys(facts, ()), dict.fromkeys(scores, ()))
     if not file.exists():
         return empty
     with reading(file) as connection:
@@ -61,15 +61,17 @@ def episode_columns(run: Path, facts: Sequence[str], scores: Sequence[str]) -> E
             which = " ".join(f"WHEN ? THEN {place}" for place in range(len(environments)))
             connection.row_factory = None
             rows = connection.execute(
-                f"SELECT seq, attempt, step, group_, CASE environment {which} END, status IN ({_GONE}), total, advantage "
-                f"{_TRAIN} ORDER BY seq", environments).fetchall()
+                f"SELECT seq, attempt, step, group_, CASE environment {which} END, status IN ({_GONE}), total, "
+                f"advantage {_TRAIN} ORDER BY seq", environments).fetchall()
             told = _values(connection, "facts", facts, f"{_TRAIN} ORDER BY seq", len(rows))
             given = _values(connection, "scores", scores, f"{_TRAIN} ORDER BY seq", len(rows))
         except sqlite3.OperationalError as error:
             if "no such table" in str(error):
                 return empty
             raise
-        return EpisodeColumns(*zip(*rows, strict=True), tuple(map(codec.unescape, environments)), told, given)
+        seq, attempt, step, group, environment, gone, total, advantage = zip(*rows, strict=True)
+        return EpisodeColumns(seq, attempt, step, group, environment, gone, total, advantage,
+                              tuple(map(codec.unescape, environments)), told, given)
 
 
 def turn_columns(run: Path, facts: Sequence[str]) -> TurnColumns:

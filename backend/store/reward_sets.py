@@ -38,7 +38,8 @@ class RewardSets:
             return []
         try:
             with reading(self.path) as connection:
-                rows = connection.execute("SELECT name, terms, saved FROM reward_sets ORDER BY name COLLATE NOCASE").fetchall()
+                rows = connection.execute(
+                    "SELECT name, terms, saved FROM reward_sets ORDER BY name COLLATE NOCASE").fetchall()
         except sqlite3.OperationalError as error:
             if "no such table" in str(error):
                 return []
@@ -46,7 +47,8 @@ class RewardSets:
         found = []
         for name, terms, saved in rows:
             try:
-                found.append(RewardSet(codec.unescape(name), tuple(map(RewardTerm.model_validate, json.loads(terms))), saved))
+                kept = tuple(RewardTerm.model_validate(term) for term in json.loads(terms))
+                found.append(RewardSet(codec.unescape(name), kept, saved))
             except (ValidationError, ValueError):
                 continue
         return found
@@ -55,8 +57,8 @@ class RewardSets:
         """Replaces what was saved under this name. Raises RewardError."""
         name = name.strip()
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
-            raise RewardError(f"{name!r:.100} can't be the name of a reward set; use 1 to {LONGEST_NAME} letters, digits or "
-                              "spaces")
+            raise RewardError(f"{name!r:.100} can't be the name of a reward set; use 1 to {LONGEST_NAME} letters, "
+                              "digits or spaces")
         if not terms:
             raise RewardError(f"the reward set {name} has no terms; add one before it is saved")
         names = [term.name for term in terms]
