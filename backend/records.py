@@ -97,7 +97,9 @@ class TrainSettings(Asked):
                                    "size.")
     micro_batch: int | None = Field(None, ge=1, title="Micro-batch", description="Episodes in one forward pass on one "
                                     "device; empty takes all of them.")
-    learning_rate: float = Field(1e-6, gt=0, le=1, title="Learning rate", description="Constant through the run.")
+    learning_rate: float = Field(1e-6, gt=0, le=1, title="Learning rate", description="Constant once it is reached.")
+    warmup_steps: int = Field(0, ge=0, le=1_000_000, title="Rising steps", description="Steps over which the learning rate "
+                              "rises from 0.")
     kl: float = Field(0.0, ge=0, title="KL weight", description="Pull towards the starting model; 0 keeps no reference "
                       "model.")
     iterations: int = Field(1, ge=1, le=64, title="Iterations", description="Optimiser passes over each batch of episodes.")

@@ -11,6 +11,7 @@ from backend.errors import SpecError
 
 OWNED = {
     "max_steps": "train.steps", "num_train_epochs": "train.steps", "learning_rate": "train.learning_rate",
+    "warmup_steps": "train.warmup_steps",
     "num_generations": "train.group_size", "per_device_train_batch_size": "train.micro_batch",
     "gradient_accumulation_steps": "train.micro_batch", "generation_batch_size": "train.episodes_per_step",
     "steps_per_generation": "train.episodes_per_step", "num_iterations": "train.iterations", "beta": "train.kl",
