@@ -192,7 +192,7 @@ window.ortamEnvironments = (root, server) => {
       return out.replaceChildren(problem("The file is larger than 16 MiB, which no OpenEnv catalog is."));
     }
     out.textContent = `Reading ${file.name}…`;
-    const answer = await ask("bring", { text: await file.text(), checkout: importForm.checkout.value.trim() });
+    const answer = await ask("imports", { text: await file.text(), checkout: importForm.checkout.value.trim() });
     importForm.file.value = "";
     if (!answer || answer.problem) return out.replaceChildren(problem(answer?.problem ?? "The server doesn't answer; try again."));
     out.innerHTML = answer.html;

@@ -4,7 +4,6 @@ The browser asks `look` for all cards and searches them itself; `show` gives one
 on in a thread of the server, and the browser asks how far it is.
 """
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,12 +14,12 @@ from urllib.parse import urlencode
 import yaml
 from pydantic import ValidationError
 
-from backend.environments.listing import STATUSES, Listed, built_in, elsewhere, from_plain, to_plain, way
-from backend.environments.snapshot import Card, read
+from backend.environments.listing import STATUSES, Listed, to_plain, way
 from backend.errors import OrtamError
+from backend.launcher.known import Known, bring, known, whole
 from backend.launcher.trying import Attempt, Trying
 from backend.records import EnvironmentSpec
-from backend.store.shelf import LONGEST_NAME, ImportedEnvironment, SavedEnvironment, Shelf
+from backend.store.shelf import LONGEST_NAME, SavedEnvironment, Shelf
 from ui import environment_cards as cards
 from ui import shell
 from ui.environment_cards import Shown
@@ -78,20 +77,20 @@ def build(store, launcher) -> None:
     def delete(asked: Answer) -> Answer:
         return said(lambda: {"gone": shelf.delete(str(asked.get("name", "")))}, read_only)
 
-    def bring(asked: Answer) -> Answer:
+    def imports(asked: Answer) -> Answer:
         """Imports the catalog file whose text is `text`."""
         return said(lambda: imported(shelf, str(asked.get("text", "")), str(asked.get("checkout") or "")), read_only)
 
     def check_out(asked: Answer) -> Answer:
         """Says where a repository was cloned to."""
-        where = str(asked.get("checkout") or "")
+        where = whole(str(asked.get("checkout") or ""))
         return said(lambda: shelf.check_out(str(asked.get("repository")), where) or {}, read_only)
 
     def forget(asked: Answer) -> Answer:
         return said(lambda: {"gone": shelf.forget(str(asked.get("repository")))}, read_only)
 
     shell.html(frame(read_only), js_on_load=START,
-               server_functions=[look, show, attempt, saved, save, delete, bring, check_out, forget])
+               server_functions=[look, show, attempt, saved, save, delete, imports, check_out, forget])
 
 
 def frame(read_only: bool) -> str:
@@ -122,43 +121,24 @@ def said(work: Callable[[], Answer], read_only: bool) -> Answer:
 
 
 def shown(shelf: Shelf) -> list[Shown]:
-    """Those of one's own first, then those that ship here, those elsewhere, and those imported."""
-    listed, away = built_in(), elsewhere()
-    known = {one.use: one for one in (*listed, *away)}
-    return [*(Shown(as_listed(one, known), urlencode({"saved": one.name}), YOURS, one) for one in shelf.saved()),
-            *(Shown(one, urlencode({"use": one.use}), BUILT_IN) for one in listed),
-            *(Shown(one, urlencode({"use": one.use}), elsewhere_group(one.use)) for one in away),
-            *(Shown(card.listed(one.checkout), urlencode({"entry": one.id}), group_of(one.repository),
-                    repository=one.repository) for one in shelf.imported() if (card := as_card(one)))]
+    return [Shown(one.listed, query_of(one), group_of(one), one.saved,
+                  one.imported.repository if one.imported else "") for one in known(shelf)]
 
 
-def as_listed(saved: SavedEnvironment, known: dict[str, Listed]) -> Listed:
-    status, run = way(saved.use)
-    like = known.get(saved.use)
-    told = from_plain(saved.told) or (like.description if like else None)
-    about = told.about if told else like.about if like else ""
-    more: Answer = {name: getattr(like, name) for name in ("size", "licence", "page", "first")} if like else {}
-    more |= {"tools": like.tools, "facts": like.facts} if like else {}
-    return Listed(saved.use, saved.name, about, like.status if like else status, run, told, options=saved.options,
-                  note=told.notice if told else "", **more)
+def query_of(one: Known) -> str:
+    if one.saved:
+        return urlencode({"saved": one.saved.name})
+    return urlencode({"entry": one.imported.id} if one.imported else {"use": one.listed.use})
 
 
-def as_card(one: ImportedEnvironment) -> Card | None:
-    known = {field.name for field in dataclasses.fields(Card)}
-    try:
-        kept = {name: tuple(value) if isinstance(value, list) else value for name, value in one.card.items()
-                if name in known}
-        return Card(**kept)
-    except TypeError:
-        return None
-
-
-def elsewhere_group(use: str) -> str:
-    return next((group for prefix, group in GROUPS.items() if use.startswith(prefix)), ELSEWHERE)
-
-
-def group_of(repository: str) -> str:
-    return f"From {repository.removeprefix('https://').removeprefix('github.com/')}"
+def group_of(one: Known) -> str:
+    if one.saved:
+        return YOURS
+    if one.imported:
+        return f"From {one.imported.repository.removeprefix('https://').removeprefix('github.com/')}"
+    if one.listed.status == "built in":
+        return BUILT_IN
+    return next((group for prefix, group in GROUPS.items() if one.listed.use.startswith(prefix)), ELSEWHERE)
 
 
 def everything(shelf: Shelf, read_only: bool) -> Answer:
@@ -262,9 +242,7 @@ def kept(shelf: Shelf, trying: Trying, asked: Answer) -> Answer:
 
 
 def imported(shelf: Shelf, written: str, checkout: str) -> Answer:
-    snapshot = read(written.encode("utf-8", "surrogatepass"))
-    shelf.add([ImportedEnvironment(id=card.id, repository=card.repository, checkout=checkout,
-                                   card=dataclasses.asdict(card)) for card in snapshot.cards])
+    snapshot = bring(shelf, written.encode("utf-8", "surrogatepass"), checkout)
     lines = "".join(f"<li>{text(line)}</li>" for line in (*snapshot.notices, *snapshot.skipped))
     told = f"{counted(len(snapshot.cards), 'environment')} imported"
     if snapshot.skipped:

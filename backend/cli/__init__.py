@@ -3,6 +3,7 @@
     run SPEC            train in the foreground; exit 0 when it finished
     launch SPEC         queue it and print the run's id
     check SPEC          look at environments, rewards and budget first; exit 1 if anything would fail
+    environments        list what there is to train in; --import FILE adds an OpenEnv catalog's
     runs                list runs
     show RUN            one run: status, progress, reward terms
     episodes RUN        list episodes
@@ -102,6 +103,15 @@ def _check(store: Store, asked: argparse.Namespace) -> int:
     return checked(asked.spec, asked.json)
 
 
+def _environments(store: Store, asked: argparse.Namespace) -> None:
+    from backend.cli import environments
+
+    if asked.file:
+        environments.bring_file(store, asked.file, asked.checkout, asked.json)
+    else:
+        environments.show(store, asked.words, asked.json)
+
+
 def _runs(store: Store, asked: argparse.Namespace) -> None:
     printing.runs(store.runs(asked.search), asked.json)
 
@@ -160,6 +170,11 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
     "run": (_run, "train in the foreground", [_SPEC, _TRUSTED]),
     "launch": (_launch, "queue a run and print its id", [_SPEC, _TRUSTED]),
     "check": (_check, "look whether a spec would work before anything is spent", [_SPEC, _TRUSTED]),
+    "environments": (_environments, "list what there is to train in", [
+        (("words",), {"nargs": "?", "default": "", "help": "words to look for"}),
+        (("--import",), {"dest": "file", "type": Path, "metavar": "FILE",
+                         "help": "add the environments of a snapshot that openenv catalog build wrote"}),
+        (("--checkout",), {"default": "", "metavar": "DIR", "help": "where their repository was cloned to"})]),
     "runs": (_runs, "list runs", [(("search",), {"nargs": "?", "default": "", "help": "words to look for"})]),
     "show": (_show, "show one run", [_RUN]),
     "episodes": (_episodes, "list episodes", [
