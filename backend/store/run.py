@@ -1,12 +1,13 @@
 """One run's folder: what was asked, what is happening, what happened."""
 
+import contextlib
 import json
 import os
 import re
 import sqlite3
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, 
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.spec_file import from_kept_yaml
-from backend.store.writing import RunWriter, held, write_whole
+from backend.store.writing import RunWriter, held, hold, write_whole
 
 QUIET_SECONDS = 120
 """A trainer that wrote nothing for this long, and for ten of its usual steps, is stalled."""
@@ -294,6 +295,12 @@ class Run:
     def writer(self) -> RunWriter:
         """For the trainer only: a run has one writer."""
         return RunWriter(self.path)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[RunWriter]:
+        """Its one writer, for what is added without a trainer. Waits a moment for another; raises OrtamError."""
+        with hold(self.path / "trainer.lock"), contextlib.closing(self.writer()) as writer:
+            yield writer
 
 
 def alive(pid: int, born: str | None) -> bool:
