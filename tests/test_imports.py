@@ -15,16 +15,17 @@ ROOT = Path(__file__).parent.parent
 
 EVERYTHING = {"ui", "backend.cli", "backend.executors", "backend.launcher", "backend.worker", "backend.store",
               "backend.records", "backend.errors", "backend.trusted", "backend.environments", "backend.rewards",
-              "backend.signal", "backend.preflight", "backend.repricing"}
+              "backend.signal", "backend.preflight", "backend.repricing", "backend.play"}
 
 ALLOWED = {
     "app": EVERYTHING,
     "backend.__main__": {"backend.cli"},
     "backend.cli": EVERYTHING - {"backend.cli"},
     "ui": {"backend.launcher", "backend.store", "backend.records", "backend.errors", "backend.environments",
-           "backend.rewards", "backend.signal", "backend.preflight", "backend.repricing"},
+           "backend.rewards", "backend.signal", "backend.preflight", "backend.repricing", "backend.play"},
     "backend.launcher": {"backend.executors", "backend.store", "backend.records", "backend.errors",
                          "backend.environments", "backend.rewards"},
+    "backend.play": {"backend.environments", "backend.rewards", "backend.store", "backend.records", "backend.errors"},
     "backend.preflight": {"backend.environments", "backend.rewards", "backend.records", "backend.errors"},
     "backend.worker": {"backend.launcher", "backend.executors", "backend.store", "backend.records", "backend.errors"},
     "backend.recipes": set(),

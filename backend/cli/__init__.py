@@ -10,6 +10,7 @@
     episode RUN ID      one episode as text
     reprice RUN         what its episodes would be worth by other reward terms
     stop RUN            stop after the step under way; --now ends it at once
+    play USE            play an environment in the terminal; --player has a script play it
     worker              start queued runs until this command is ended
 
 SPEC is a YAML file or a recipe's name; RUN an id, a unique prefix of one, or `latest`. Exit 0: done. 1: the run didn't
@@ -141,6 +142,14 @@ def _stop(store: Store, asked: argparse.Namespace) -> None:
     printing.json_line({"id": run.id, "status": run.status(), "said": said}) if asked.json else print(said)
 
 
+def _play(store: Store, asked: argparse.Namespace) -> None:
+    from backend.cli.playing import played
+    from backend.play import chosen
+
+    what = chosen(store, asked.use, asked.seed, asked.task, asked.split, asked.worth)
+    played(store, what, asked.player, asked.games, asked.json)
+
+
 def _worker(store: Store, asked: argparse.Namespace) -> None:
     import threading
 
@@ -188,6 +197,15 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
                                 "help": "a YAML file (a list of terms, or a spec) or a saved set's name"})]),
     "stop": (_stop, "stop a run after the step under way", [
         _RUN, (("--now",), {"action": "store_true", "help": "end it at once instead"})]),
+    "play": (_play, "play an environment in the terminal", [
+        (("use",), {"metavar": "USE", "help": "a catalog name such as wordle, or where it comes from"}),
+        (("--seed",), {"type": int, "metavar": "N", "help": "of the task; 0"}),
+        (("--task",), {"metavar": "K", "help": "its number, where the environment lists tasks"}),
+        (("--split",), {"metavar": "NAME", "help": "of the tasks, where it lists them in splits"}),
+        (("--player",), {"metavar": "NAME", "help": "a scripted player, such as random"}),
+        (("--games",), {"type": _limit, "metavar": "N", "help": "have every scripted player play so many tasks"}),
+        (("--worth",), {"metavar": "WHOSE", "default": "own", "help": "reward terms: own, run:ID or set:NAME"}),
+        _TRUSTED]),
     "worker": (_worker, "start queued runs, one after another", [_TRUSTED]),
 }
 """Verb -> what does it, its line of help, its arguments."""

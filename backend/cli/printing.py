@@ -23,7 +23,7 @@ def json_line(value: Any) -> None:
 
 def number(value: float | None) -> str:
     """Four digits; a dash for what wasn't scored."""
-    return "-" if value is None else f"{value:.4g}"
+    return "-" if value is None else f"{value + 0.0:.4g}"  # -0 is 0
 
 
 def duration(seconds: float | None) -> str:

@@ -18,7 +18,7 @@ def seconds(value: float) -> str:
 
 
 def number(value: float | None) -> str:
-    return "not scored" if value is None else f"{value:.3g}"
+    return "not scored" if value is None else f"{value + 0.0:.3g}"  # -0 is 0
 
 
 def fact(value: FactValue) -> str:

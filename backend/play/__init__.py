@@ -1,0 +1,15 @@
+"""Playing by hand: a person, or a script in a person's place, plays an environment and gets the rewards a model would.
+
+    Sitting     one episode being played, worth shown after every turn
+    Sittings    all that are being played in this process, by browsers that know nothing of each other
+    Baseline    what scripted players earn over a number of tasks
+    keep        writes episodes into the run `played`, where they are replayed and compared like any other
+"""
+
+from backend.play.baseline import Baseline
+from backend.play.choosing import Chosen, chosen, worth_by
+from backend.play.keeping import Kept, keep
+from backend.play.sitting import Sitting
+from backend.play.sittings import Sittings
+
+__all__ = ["Baseline", "Chosen", "Kept", "Sitting", "Sittings", "chosen", "keep", "worth_by"]
