@@ -5,14 +5,24 @@ import random
 
 import pytest
 
-from backend.signal import Group, Outcome
+from backend.store import counting
 from ui import charts
-from ui.charts import LIMIT, Point, thinned, width
+from ui.charts import LIMIT, Point, width
 
 
 def wave(steps, gaps=()):
     rng = random.Random(0)
     return [Point(step, None if step in gaps else math.sin(step / 50) + rng.random()) for step in range(1, steps + 1)]
+
+
+def thinned(points, bucket):
+    return charts.line([p.step for p in points], [p.value for p in points], bucket)
+
+
+def columns_of(step, **told):
+    """Steps as the store counts them; what isn't said is 0."""
+    names = ("episodes", "judged", "groups", *counting.STATUSES, *map(counting.column, counting.CAUSES))
+    return {**{name: [0] * len(step) for name in names}, "step": list(step), **told}
 
 
 def test_a_short_line_is_sent_whole():
@@ -50,10 +60,12 @@ def test_the_points_are_the_same_each_time_and_new_steps_change_only_the_end():
 
 
 def test_shares_that_are_stacked_keep_the_same_steps():
-    lines = {"status:won": wave(5000), "status:lost": [Point(p.step, 1 - p.value) for p in wave(5000)]}
-    kept = charts.thinned_alike(lines, width(5000))
-    assert [p.step for p in kept["status:won"]] == [p.step for p in kept["status:lost"]]
-    assert len(kept["status:won"]) <= LIMIT + 2
+    n = range(1, 5001)
+    steps = columns_of(n, won=[step % 97 for step in n], lost=[97 - step % 97 for step in n], episodes=[97] * 5000)
+    points = charts.points_of(steps, ["status:won", "status:lost"], width(5000))
+    assert [p.step for p in points["status:won"]] == [p.step for p in points["status:lost"]]
+    assert len(points["status:won"]) <= LIMIT + 2
+    assert all(a.value + b.value == 1 for a, b in zip(points["status:won"], points["status:lost"], strict=True))
 
 
 def test_columns_keep_none_and_say_nothing_of_what_is_not_finite():
@@ -86,19 +98,22 @@ def test_every_chart_has_its_own_name_and_a_colour_that_is_a_token():
             assert css.count(f"--o-{series.colour}:") == 2, f"{series.colour} in light and dark"
 
 
-def test_shares_by_step_leave_nothing_out_and_count_only_the_scored_as_won_or_not():
-    points = charts.points_of(
-        [
-            Outcome(1, "won", 3, 3.0, 3),
-            Outcome(1, "lost", 3, 0.0, 3),
-            Outcome(1, "env_lost", 2),
-            Outcome(2, "env_lost", 8),
-        ],
-        [Outcome(2, "won", 1, 1.0, 1), Outcome(2, "lost", 3, 0.0, 3)],
-        [Group(1, 0, "catch", 8, 6, 0.0, 1.0, 3, 3, 1, 8)],
-    )
+def test_shares_by_step_leave_nothing_out_and_count_only_the_judged_as_won_or_not():
+    steps = columns_of([1, 2], episodes=[8, 8], judged=[6, 0], won=[3, 0], lost=[3, 0], env_lost=[2, 8], groups=[1, 1],
+                       groups_signal=[1, 0], groups_unscored=[0, 1])
+    keys = ["share:won", *(series.key for chart in charts.CHARTS if chart.kind == "shares" for series in chart.series)]
+    points = charts.points_of(steps, keys)
     assert points["share:won"] == [Point(1, 0.5), Point(2, None)]
-    assert points["share:eval won"] == [Point(2, 0.25)]
     assert points["status:env_lost"] == [Point(1, 0.25), Point(2, 1.0)]
-    assert sum(points[key][0].value for key in points if key.startswith("status:")) == 1
-    assert points["cause:signal"] == [Point(1, 1.0)]
+    for prefix in ("status:", "cause:"):
+        assert sum(points[key][0].value for key in points if key.startswith(prefix)) == 1
+    assert points["cause:signal"] == [Point(1, 1.0), Point(2, 0.0)]
+
+
+def test_what_a_run_did_not_keep_is_a_gap_and_not_zero():
+    steps = columns_of([1, 2], judged=[4, 4], clipped=[None, 1], tool_calls=[None, 0], failures=[None, 0],
+                       unparsed_calls=[None, 2])
+    points = charts.points_of(steps, ["share:clipped", "share:failed", "share:unparsed"])
+    assert points["share:clipped"] == [Point(1, None), Point(2, 0.25)]
+    assert points["share:failed"] == [Point(1, None), Point(2, None)], "of no call none can fail"
+    assert points["share:unparsed"] == [Point(1, None), Point(2, 1.0)]

@@ -134,6 +134,8 @@ def test_an_episode_that_cannot_be_stored_leaves_the_others(run, writer):
     writer.record([episode(id="1-0-0"), episode(id="1-0-1", tokens=2**70), episode(id="1-0-2")])
     assert {row.id for row in run.episodes()} == {"1-0-0", "1-0-2"}
     assert "1-0-1" in run.events()[-1][1].text
+    writer.record([episode(id="2-0-0", turns=(Turn(index=0), Turn(index=0))), episode(id="2-0-1")])
+    assert {row.id for row in run.episodes(where="id in ('2-0-0', '2-0-1')")} == {"2-0-1"}
 
 
 def test_a_locked_file_is_waited_for_and_nothing_is_lost(run, writer, monkeypatch):

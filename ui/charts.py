@@ -1,17 +1,17 @@
 """Which curves a run has, what they are called, and the points a browser is sent.
 
 To add a chart: a `Chart` in CHARTS. A series' key says where its points come from: `curve:NAME` a reward term's curve
-("total" is one), `metric:NAME` what the trainer logged, `share:`, `status:` and `cause:` what `points_of` works out
-from outcomes and groups, `mean:NAME` the mean episode. Charts whose series the run doesn't have are left out, and
-metrics that no chart names go under "Other".
+("total" is one), `metric:NAME` what the trainer logged, `status:`, `cause:` and those in COUNTED what the store counted
+of each step. Charts whose series the run doesn't have are left out, and metrics that no chart names go under "Other".
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from backend.signal import Outcome, causes_by_step, statuses_by_step, win_share
+from backend.signal import CAUSE_COLUMNS, win_share
 
 LIMIT = 1000
 """Points a line, about."""
@@ -99,6 +99,8 @@ CHARTS = (
             Series("cause:signal", "with signal", "accent"),
             Series("cause:all won", "all won", "won"),
             Series("cause:all lost", "all lost", "lost"),
+            Series("cause:all invalid", "all invalid", "invalid"),
+            Series("cause:all truncated", "all cut short", "invalid-2"),
             Series("cause:same total", "same total", "lost-2"),
             Series("cause:unscored", "not scored", "unscored"),
         ),
@@ -124,18 +126,22 @@ CHARTS = (
         "lengths",
         "Cut by the token budget",
         "of the episodes",
-        (_metric("completions/clipped_ratio", "cut", "invalid"),),
+        (Series("share:clipped", "cut", "invalid"),),
         "Games that stop early are usually this.",
         share=True,
     ),
-    Chart("calls", "lengths", "Tool calls", "an episode", (_metric("tools/call_frequency", "calls"),)),
+    Chart("calls", "lengths", "Tool calls", "an episode", (Series("mean:calls", "calls", "series-1"),)),
     Chart(
         "failures",
         "lengths",
-        "Failed tool calls",
+        "Calls that came to nothing",
         "of the calls",
-        (_metric("tools/failure_frequency", "failed", "error"),),
-        "Calls whose JSON can't be parsed are not among them.",
+        (
+            Series("share:failed", "failed", "error"),
+            Series("share:unparsed", "couldn't be parsed", "invalid"),
+            Series("share:repeated", "repeated without effect", "series-4"),
+        ),
+        "Failed: unknown tool, wrong arguments, or an error at the environment.",
         share=True,
     ),
     Chart("kl", "optimiser", "KL to the starting model", "nats a token", (_metric("kl", "KL"),)),
@@ -214,11 +220,14 @@ SAID_ELSEWHERE = {
     "train_runtime",
     "train_samples_per_second",
     "train_steps_per_second",
+    "completions/clipped_ratio",
     "completions/mean_terminated_length",
     "completions/min_terminated_length",
     "completions/max_terminated_length",
     "clip_ratio/low_min",
     "clip_ratio/high_max",
+    "tools/call_frequency",
+    "tools/failure_frequency",
 }
 
 
@@ -267,30 +276,65 @@ def described(shown: Sequence[Chart]) -> list[dict[str, Any]]:
 # -------------------------------------------------------------------------------------------------------------- points
 
 
-def points_of(outcomes: Sequence[Outcome], evaluated: Sequence[Outcome], groups: Sequence) -> dict[str, list[Point]]:
-    """Shares by step: how episodes ended, the wins among the scored, and what the groups had to teach."""
-    points: dict[str, list[Point]] = {}
-    for step, statuses in sorted(statuses_by_step(outcomes).items()):
-        points.setdefault("share:won", []).append(Point(step, win_share(statuses)))
-        for status, share in _shares(statuses, "status"):
-            points.setdefault(status, []).append(Point(step, share))
-    for step, statuses in sorted(statuses_by_step(evaluated).items()):
-        points.setdefault("share:eval won", []).append(Point(step, win_share(statuses)))
-    for step, causes in sorted(causes_by_step(groups).items()):
-        for cause, share in _shares(causes, "cause"):
-            points.setdefault(cause, []).append(Point(step, share))
+Columns = Mapping[str, Sequence[Any]]
+"""Of steps, as the store counted them: one entry a step."""
+
+
+def _ratio(part: str, *whole: str) -> Callable[[Columns], list[float | None]]:
+    """None where the part isn't known, or there is nothing to divide by."""
+
+    def of(steps: Columns) -> list[float | None]:
+        parts = zip(*(steps[name] for name in whole), strict=True)
+        below = [sum(number or 0 for number in numbers) for numbers in parts]
+        return [None if a is None or not b else a / b for a, b in zip(steps[part], below, strict=True)]
+
+    return of
+
+
+def _wins(steps: Columns) -> list[float | None]:
+    told = zip(*(steps[name] for name in ("judged", "won", "lost", "out_of_turns")), strict=True)
+    return [win_share(*numbers) for numbers in told]
+
+
+COUNTED: dict[str, Callable[[Columns], list[float | None]]] = {
+    "share:won": _wins,
+    "share:clipped": _ratio("clipped", "judged"),
+    "share:failed": _ratio("failures", "tool_calls"),
+    "share:unparsed": _ratio("unparsed_calls", "tool_calls", "unparsed_calls"),
+    "share:repeated": _ratio("repeated_calls", "tool_calls"),
+    "mean:turns": _ratio("turns", "judged"),
+    "mean:calls": _ratio("tool_calls", "judged"),
+    "mean:seconds": _ratio("seconds", "with_seconds"),
+}
+"""Key -> its values, from what the store counted of each step."""
+
+
+def counted(key: str) -> bool:
+    return key in COUNTED or key.startswith(("status:", "cause:"))
+
+
+def points_of(steps: Columns, keys: Sequence[str], bucket: int = 1) -> dict[str, list[Point]]:
+    """Key -> its points, thinned. Parts that are stacked keep the same steps: those of the first, which says most."""
+    at = steps["step"]
+    points = {key: line(at, COUNTED[key](steps), bucket) for key in keys if key in COUNTED}
+    for prefix, whole, column in (("status:", "episodes", str), ("cause:", "groups", CAUSE_COLUMNS.__getitem__)):
+        stacked = {key: steps[column(key.removeprefix(prefix))] for key in keys if key.startswith(prefix)}
+        if stacked:
+            all_ = steps[whole]
+            first = next(iter(stacked.values()))
+            places = kept(at, [part / (n or 1) for part, n in zip(first, all_, strict=True)], bucket)
+            for key, part in stacked.items():
+                points[key] = [Point(at[place], part[place] / (all_[place] or 1)) for place in places]
     return points
 
 
-def _shares(counted, prefix: str):
-    known = [
-        series.key.partition(":")[2]
-        for chart in CHARTS
-        for series in chart.series
-        if series.key.startswith(f"{prefix}:")
-    ]
-    whole = sum(counted.values())
-    return [(f"{prefix}:{name}", counted[name] / whole) for name in known]
+def line(steps: Sequence[int], values: Sequence[float | None], bucket: int, low: Sequence[float | None] = (),
+         high: Sequence[float | None] = ()) -> list[Point]:
+    """The points of a line that `kept` keeps."""
+    places = kept(steps, values, bucket)
+    if not low:
+        return [Point(steps[place], values[place]) for place in places]
+    return [Point(steps[place], values[place], low[place], high[place]) for place in places]
 
 
 def width(last_step: int, limit: int = LIMIT) -> int:
@@ -301,35 +345,25 @@ def width(last_step: int, limit: int = LIMIT) -> int:
     return 2 ** math.ceil(math.log2(2 * last_step / limit))
 
 
-def thinned(points: Sequence[Point], bucket: int) -> list[Point]:
-    """The same points each time: of each bucket of steps the first smallest, the first largest and the first gap, and
-    of the last bucket also the last point, so that a line ends where the run is."""
+def kept(steps: Sequence[int], values: Sequence[float | None], bucket: int) -> Sequence[int]:
+    """The same places each time: of each bucket of steps the first smallest, the first largest and the first gap, and
+    of the last bucket also the last, so that a line ends where the run is."""
     if bucket <= 1:
-        return list(points)
-    kept: list[Point] = []
+        return range(len(steps))
+    places: list[int] = []
     start = 0
-    while start < len(points):
-        number, end = points[start].step // bucket, start
-        while end < len(points) and points[end].step // bucket == number:
-            end += 1
-        inside = points[start:end]
-        measured = [point for point in inside if point.value is not None]
-        chosen = {next(point for point in inside if point.value is None)} if len(measured) < len(inside) else set()
+    while start < len(steps):
+        end = bisect_left(steps, (steps[start] // bucket + 1) * bucket, start)
+        inside = values[start:end]
+        measured = [value for value in inside if value is not None]
+        chosen = {start + inside.index(None)} if len(measured) < len(inside) else set()
         if measured:
-            chosen |= {min(measured, key=lambda p: (p.value, p.step)), max(measured, key=lambda p: (p.value, -p.step))}
-        if end == len(points):
-            chosen.add(inside[-1])
-        kept += sorted(chosen, key=lambda point: point.step)
+            chosen |= {start + inside.index(min(measured)), start + inside.index(max(measured))}
+        if end == len(steps):
+            chosen.add(end - 1)
+        places += sorted(chosen)
         start = end
-    return kept
-
-
-def thinned_alike(lines: dict[str, list[Point]], bucket: int) -> dict[str, list[Point]]:
-    """Lines that are drawn upon each other need the same steps: those of the first, which says most."""
-    if bucket <= 1 or not lines:
-        return lines
-    steps = {point.step for point in thinned(next(iter(lines.values())), bucket)}
-    return {key: [point for point in line if point.step in steps] for key, line in lines.items()}
+    return places
 
 
 def columns(points: Sequence[Point]) -> dict[str, list]:

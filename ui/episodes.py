@@ -9,7 +9,8 @@ from typing import Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from backend.errors import OrtamError, SpecError
-from backend.records import Episode, EpisodeStatus, RunSpec
+from backend.records import UNSCORED, Episode, EpisodeStatus, RunSpec
+from backend.store.counting import one_task
 from ui import shell
 from ui.written import attribute, counted, named, number, text
 
@@ -228,13 +229,15 @@ def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:
 
 
 def _purity(episodes_: Sequence[Episode]) -> str:
-    told = {episode.fingerprint for episode in episodes_ if episode.fingerprint is not None}
-    if not told:
-        return ""
-    if len(told) == 1:
+    told = [episode.fingerprint for episode in episodes_ if episode.status not in UNSCORED]
+    pure = one_task(told)
+    if pure:
         return '<span class="o-tag" title="Every episode of the group played the same task">one task ✓</span>'
+    if pure is None:
+        return ('<span class="o-tag" title="The environment doesn\'t say which task each episode really played">'
+                "one task? can't be told</span>")
     return (f'<span class="o-tag o-bad" title="Advantages compare episodes of one task; here they compare several">'
-            f"{len(told)} different tasks</span>")
+            f"{len(set(told) - {None})} different tasks</span>")
 
 
 def _mini(episode: Episode, drawn: str, now: str, asked: Asked) -> str:

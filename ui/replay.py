@@ -72,7 +72,8 @@ def group_of(store, search: str) -> str:
         asked = Asked.read(search)
         run = store.run(asked.run or "latest")
         now = run.episode(asked.id)
-        rows = run.episodes(sort="-total", limit=GROUP_SHOWN, step=now.step, group=now.group, phase=now.phase)
+        rows = run.episodes(sort="-total", limit=GROUP_SHOWN, step=now.step, group=now.group, phase=now.phase,
+                            attempt=now.attempt)
         named = _viewer(run.spec, now.environment)
         played = [run.episode(row.id) for row in rows]
     except OrtamError:

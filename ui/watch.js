@@ -88,7 +88,10 @@ window.ortamWatch = (element, server) => {
 
   const put = (name, html) => {
     const box = one(`[data-part=${name}]`);
-    if (box.innerHTML !== html) box.innerHTML = html;
+    if (box.innerHTML === html) return;
+    const open = box.querySelector("details")?.open;
+    box.innerHTML = html;
+    if (open) box.querySelector("details")?.setAttribute("open", "");
   };
 
   const remember = (name, value) => {

@@ -7,6 +7,7 @@ questions, so a page survives a reload and a restart of the server.
 """
 
 import hashlib
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from backend import signal
 from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
-from backend.records import ENDED, RunSpec
+from backend.records import ENDED, EnvironmentSpec, RunSpec
+from backend.store import curves, sums
 from backend.store.printed import printed
-from backend.store.sums import groups, means, outcomes, unscored
 from ui import charts, console, shell
 from ui import watch_parts as parts
 
@@ -125,7 +126,7 @@ def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
         "head": parts.head(run.id, spec, status, may_stop, bool(episodes)),
         "progress": parts.progress(status, progress),
         "alert": _alert(run, status, progress),
-        "health": parts.health(run.id, _health(run.path, progress.step)),
+        "health": parts.health(run.id, _health(run.path, spec)),
         "waiting": "" if episodes else parts.waiting(status, spec, progress.phase.lower()),
     }
     marks = {name: hashlib.sha1(html.encode("utf-8", "replace")).hexdigest()[:8] for name, html in drawn.items()}
@@ -156,13 +157,15 @@ def _alert(run, status: str, progress) -> str:
     return parts.alert(status, progress, run.result(), lines)
 
 
-def _health(run: Path, step: int) -> signal.Health:
-    window = signal.WINDOW
-    return signal.health(
-        [signal.Group(**row) for row in groups(run, step - 2 * window)],
-        [signal.Outcome(**row) for row in outcomes(run, step - 2 * window)],
-        [signal.Unscored(**row) for row in unscored(run, step - window)],
-    )
+def _health(run: Path, spec: RunSpec) -> signal.Health:
+    allowed = {environment.id: turns for environment in spec.environments if (turns := _turns_allowed(environment))}
+    return signal.health(signal.Evidence.of(spec, allowed, **sums.recent(run, signal.WINDOW)))
+
+
+def _turns_allowed(environment: EnvironmentSpec) -> int | None:
+    if environment.max_turns or environment.use not in CATALOG:
+        return environment.max_turns
+    return CATALOG[environment.use].description.max_turns
 
 
 def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
@@ -182,10 +185,8 @@ def _viewer(use: str) -> str:
 
 def step_of(run, step: int) -> str:
     rows = run.episodes(step=step, phase="train", sort="step", limit=4096)
-    steps = [row["step"] for row in means(run.path, step - 2) if row["step"] in (step - 1, step + 1)]
-    nearest = (step - 1 if step - 1 in steps else None, step + 1 if step + 1 in steps else None)
-    told = [signal.Group(**row) for row in groups(run.path, step - 1) if row["step"] == step]
-    return parts.step_panel(run.id, step, told, rows, nearest)
+    told = [signal.Group(**row) for row in sums.groups(run.path, step)]
+    return parts.step_panel(run.id, step, told, rows, sums.beside(run.path, step))
 
 
 # -------------------------------------------------------------------------------------------------------------- curves
@@ -204,12 +205,15 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
     told: dict[str, Any] = {} if known else {"charts": {"mark": mark, "shown": described}}
     bucket = charts.width(step)
     points = {}
+    asked_once = {}
     for section, cursor in asked.charts.items():
         if not known or (cursor is not None and cursor.bucket != bucket):
             cursor = None  # a new chart wants old points, and another bucket width other ones
         start = 0 if cursor is None else max(0, cursor.step // bucket * bucket)
+        if start not in asked_once:
+            asked_once[start] = Lines(run.path, start - 1, bucket)
         wanted = [series.key for chart in shown if chart.section == section for series in chart.series]
-        lines = _lines(run, wanted, start - 1)
+        lines = asked_once[start].of(wanted)
         points[section] = {
             "bucket": bucket,
             "from": start,
@@ -217,38 +221,39 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
             "step": max(
                 [line[-1].step for line in lines.values() if line], default=-1 if cursor is None else cursor.step
             ),
-            "lines": {key: charts.columns(line) for key, line in _thinned(lines, bucket).items() if line},
+            "lines": {key: charts.columns(line) for key, line in lines.items() if line},
         }
     return told | {"points": points}
 
 
-def _thinned(lines: dict[str, list[charts.Point]], bucket: int) -> dict[str, list[charts.Point]]:
-    kept = {key: charts.thinned(line, bucket) for key, line in lines.items()}
-    for prefix in ("status:", "cause:"):
-        kept |= charts.thinned_alike({key: line for key, line in lines.items() if key.startswith(prefix)}, bucket)
-    return kept
+class Lines:
+    """The points of the steps behind `after`, thinned; what several sections need is read once."""
 
+    def __init__(self, run: Path, after: int, bucket: int):
+        self.run, self.after, self.bucket = run, after, bucket
 
-def _lines(run, keys: list[str], after: int) -> dict[str, list[charts.Point]]:
-    """Key -> points of the steps behind `after`."""
-    lines: dict[str, list[charts.Point]] = {key: [] for key in keys}
-    sources = {key.partition(":")[0] for key in keys}
-    if "curve" in sources:
-        for point in run.term_curves(after):
-            lines.setdefault(f"curve:{point.name}", []).append(
-                charts.Point(point.step, point.mean, point.low, point.high)
-            )
-    if sources & {"share", "status", "cause"}:
-        lines |= charts.points_of(
-            [signal.Outcome(**row) for row in outcomes(run.path, after)],
-            [signal.Outcome(**row) for row in outcomes(run.path, after, "eval")],
-            [signal.Group(**row) for row in groups(run.path, after)],
-        )
-    if "mean" in sources:
-        for row in means(run.path, after):
-            for name in ("turns", "seconds"):
-                lines.setdefault(f"mean:{name}", []).append(charts.Point(row["step"], row[name]))
-    if names := [key.partition(":")[2] for key in keys if key.startswith("metric:")]:
-        for metric in run.metrics(names, after):
-            lines[f"metric:{metric.name}"].append(charts.Point(metric.step, metric.value))
-    return {key: line for key, line in lines.items() if key in keys}
+    def of(self, keys: list[str]) -> dict[str, list[charts.Point]]:
+        names = [key.removeprefix("metric:") for key in keys if key.startswith("metric:")]
+        measured = curves.metrics(self.run, names, self.after) if names else {}
+        drawn = {
+            f"metric:{name}": charts.line(steps, values, self.bucket) for name, (steps, values) in measured.items()
+        }
+        if any(key.startswith("curve:") for key in keys):
+            drawn |= {key: line for key, line in self.rewards.items() if key in keys}
+        if "share:eval won" in keys:
+            evaluated = charts.points_of(sums.steps(self.run, self.after, "eval"), ["share:won"])
+            drawn["share:eval won"] = evaluated["share:won"]
+        if counted := [key for key in keys if charts.counted(key)]:
+            drawn |= charts.points_of(self.steps, counted, self.bucket)
+        return drawn
+
+    @cached_property
+    def steps(self) -> charts.Columns:
+        return sums.steps(self.run, self.after)
+
+    @cached_property
+    def rewards(self) -> dict[str, list[charts.Point]]:
+        return {
+            f"curve:{name}": charts.line(steps, means, self.bucket, low, high)
+            for name, (steps, means, low, high) in curves.rewards(self.run, self.after).items()
+        }

@@ -6,11 +6,13 @@ from html import escape
 from urllib.parse import urlencode
 
 from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
-from backend.signal import CAUSES, Group, Health
+from backend.signal import CAUSES, Alarm, Group, Health
 from ui import shell
 from ui.viewers import viewer
 from ui.written import as_json, attribute, counted, number, text
 
+NOTES = 4
+"""Alarms that show before anyone asks for more."""
 LIVE = {"running", "preparing", "stopping"}
 LETTERS = shell.CHIPS
 REMEDIES = (
@@ -191,14 +193,21 @@ def health(run: str, told: Health) -> str:
         f'<span class="o-small o-muted o-num">{escape(fact.change)}</span></dd></div>'
         for n, fact in enumerate(told.facts)
     )
-    notes = "".join(
-        f'<li class="o-level-{note.level}"><i aria-hidden="true">{_sign(note.level)}</i><span>{text(note.text)} '
-        f'<span class="o-muted">{text(note.remedy)}</span></span>{_see(run, note.look)}</li>'
-        for note in told.notes
-    )
+    notes = "".join(_note(run, note) for note in told.notes[:NOTES])
+    more = "".join(_note(run, note) for note in told.notes[NOTES:])
+    if more:
+        n = len(told.notes) - NOTES
+        more = f'<details class="o-health-more"><summary>{n} more</summary><ul>{more}</ul></details>'
     return (
         f'<section class="o-card o-health" aria-label="Health"><dl>{facts}</dl>'
-        f"{f'<ul>{notes}</ul>' if notes else ''}</section>"
+        f"{f'<ul>{notes}</ul>' if notes else ''}{more}</section>"
+    )
+
+
+def _note(run: str, note: Alarm) -> str:
+    return (
+        f'<li class="o-level-{note.level}"><i aria-hidden="true">{_sign(note.level)}</i><span>{text(note.text)} '
+        f'<span class="o-muted">{text(note.remedy)}</span></span>{_see(run, note.look)}</li>'
     )
 
 
@@ -325,11 +334,10 @@ def _verdict(group: Group) -> str:
     if group.cause == "signal":
         return f"totals {number(group.low)} to {number(group.high)}"
     return {
-        "all won": "all won: no gradient",
-        "all lost": "all lost: no gradient",
+        "all truncated": "all cut short: no gradient",
         "same total": "all the same: no gradient",
         "unscored": "not scored",
-    }[group.cause]
+    }.get(group.cause, f"{group.cause}: no gradient")
 
 
 # ---------------------------------------------------------------------------------------------------------------- spec

@@ -1,5 +1,6 @@
 """What a run's file answers: episodes, one episode, metrics, curves, events. Each question is one short transaction."""
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -78,6 +79,8 @@ class Reading:
         except sqlite3.DatabaseError as error:
             if "no such table" in str(error):
                 return []
+            if (missing := re.search(r"no such column: \W?(\w+)", str(error))) and missing[1] in COLUMNS:
+                raise SpecError("where", f"{missing[1]} wasn't kept yet when this run was recorded") from None
             raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it") from None
 
     # ------------------------------------------------------------------------------------------------------ episodes

@@ -1,65 +1,170 @@
-"""What whole steps add up to: groups and outcomes, counted in the database instead of episode by episode."""
+"""What whole steps add up to: counted once when a step is written, read without looking at its episodes.
 
+Runs older than the table `tallies`, recorded demos among them, are counted when they are read. A step that a resumed
+run played again counts as it was played last.
+"""
+
+import contextlib
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
 from backend.records import UNSCORED
-from backend.store import codec
-from backend.store.tables import reading
+from backend.store import codec, counting
+from backend.store.tables import RUN, reading
 
 _GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
-
-_GROUPS = """
-    SELECT step, group_ AS "group", min(environment) AS environment, count(*) AS episodes, count(total) AS scored,
-           min(total) AS low, max(total) AS high, sum(status = 'won') AS won,
-           sum(status IN ('lost', 'out_of_turns', 'truncated', 'invalid')) AS lost,
-           count(DISTINCT fingerprint) AS tasks, count(fingerprint) AS known
-    FROM episodes WHERE step > ? AND phase = 'train' GROUP BY step, group_ ORDER BY step, group_"""
-_OUTCOMES = """
-    SELECT step, status, count(*) AS episodes, sum(total) AS total, count(total) AS scored
-    FROM episodes WHERE step > ? AND phase = ? GROUP BY step, status ORDER BY step, status"""
-_MEANS = f"""
-    SELECT step, avg(turns) AS turns, avg(seconds) AS seconds
-    FROM episodes WHERE step > ? AND phase = 'train' AND status NOT IN ({_GONE}) GROUP BY step ORDER BY step"""
-_UNSCORED = f"""
-    SELECT status, coalesce(fault, stop) AS reason, count(*) AS episodes
-    FROM episodes WHERE step > ? AND phase = 'train' AND status IN ({_GONE}) GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 20"""
+_PLAYED_LAST = """phase = :phase AND step > :after AND step <= :until AND (step, attempt) IN (SELECT step, max(attempt)
+    FROM episodes WHERE phase = :phase AND step > :after AND step <= :until GROUP BY step)"""
+_EVER = 2**62
+_ADDED_UP = ("episodes", "judged", "scored", "total", *counting.STATUSES, "groups",
+             *map(counting.column, counting.CAUSES), "learnt_from", "turns", "seconds", "with_seconds", "clipped",
+             "tool_calls", "failures", "unparsed_calls", "repeated_calls")
 
 
-def groups(run: Path, after_step: int = -1) -> list[dict[str, Any]]:
-    """One row a training group: step, group, environment, episodes, scored, low, high, won, lost, tasks, known."""
-    return _rows(run, _GROUPS, after_step)
+# ------------------------------------------------------------------------------------------------------------- writing
 
 
-def outcomes(run: Path, after_step: int = -1, phase: str = "train") -> list[dict[str, Any]]:
-    """One row for each step and status: step, status, episodes, total (sum; None when nothing was scored), scored."""
-    return _rows(run, _OUTCOMES, after_step, phase)
+def keep(connection: sqlite3.Connection, step: int, phase: str) -> list[counting.Counted]:
+    """Counts a step anew and says in each of its episodes what its group had to teach; the episodes it counted."""
+    episodes = [counted for _, counted in _episodes(connection, phase, step - 1, step)]
+    connection.execute("DELETE FROM tallies WHERE phase = ? AND step = ?", (phase, step))
+    columns = RUN["tallies"]
+    rows = [{**row, "phase": phase} for row in _tallies(step, episodes)]
+    connection.executemany(f"INSERT INTO tallies ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
+                           [[row[column] for column in columns] for row in rows])
+    if phase == "train":
+        connection.executemany("UPDATE episodes SET group_signal = ? WHERE step = ? AND group_ = ? AND phase = 'train'",
+                               [(group["cause"], step, group["group"]) for group in counting.groups(step, episodes)])
+    return episodes
 
 
-def means(run: Path, after_step: int = -1) -> list[dict[str, Any]]:
-    """One row a step: turns and seconds of the mean episode, those without a verdict left out."""
-    return _rows(run, _MEANS, after_step)
+def catch_up(connection: sqlite3.Connection) -> None:
+    """Counts all steps of a run that was begun before there were tallies."""
+    if connection.execute("SELECT 1 FROM tallies LIMIT 1").fetchone():
+        return
+    for step, phase in connection.execute("SELECT DISTINCT step, phase FROM episodes WHERE phase <> 'play'").fetchall():
+        keep(connection, step, phase)
 
 
-def unscored(run: Path, after_step: int = -1) -> list[dict[str, Any]]:
-    """Why episodes say nothing about the policy, the most frequent reason first: status, reason, episodes."""
-    return _rows(run, _UNSCORED, after_step)
+# ------------------------------------------------------------------------------------------------------------- reading
 
 
-def _rows(run: Path, query: str, *values: Any) -> list[dict[str, Any]]:
-    """Nothing recorded yet gives no rows."""
+def steps(run: Path, after_step: int = -1, phase: str = "train") -> dict[str, Sequence[Any]]:
+    """As columns with one entry a step, all environments together: `step` and what adds up."""
+    names = ("step", *_ADDED_UP)
+    with _open(run) as connection:
+        if connection is None:
+            rows = []
+        elif _kept(connection):
+            connection.row_factory = None
+            rows = connection.execute(f"SELECT step, {', '.join(f'sum({name})' for name in _ADDED_UP)} FROM tallies "
+                                      "WHERE phase = ? AND step > ? GROUP BY step", (phase, after_step)).fetchall()
+        else:
+            rows = [_merged(step, list(told)) for step, told in
+                    groupby(_counted(connection, phase, after_step), key=itemgetter("step"))]
+    return dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+
+
+def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:
+    """What the alarms look at: the tallies of the last `window` recorded steps as `lately`, of as many `before` and of
+    the run's first as `start`; and why episodes of `lately` went `unscored`, the most frequent reason first."""
+    with _open(run) as connection:
+        told: dict[str, list[dict[str, Any]]] = {"lately": [], "before": [], "start": [], "unscored": []}
+        if connection is None:
+            return told
+        newest = "SELECT step FROM steps ORDER BY step DESC LIMIT ?"
+        last = [step for (step,) in connection.execute(newest, (2 * window,))]
+        if not last:
+            return told
+        early = [step for (step,) in connection.execute("SELECT step FROM steps ORDER BY step LIMIT ?", (window,))]
+        span = min(window, max(1, len(last) // 2))
+        told["lately"] = _between(connection, last[span - 1] - 1, last[0])
+        if len(last) > span:
+            told["before"] = _between(connection, last[2 * span - 1] - 1, last[span])
+        told["start"] = _between(connection, early[0] - 1, early[min(span, len(early)) - 1])
+        told["unscored"] = _rows(connection, f"""
+            SELECT environment, status, coalesce(fault, stop) AS reason, count(*) AS episodes FROM episodes
+            WHERE {_PLAYED_LAST} AND status IN ({_GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""",
+                                 {"phase": "train", "after": last[span - 1] - 1, "until": _EVER})
+        return told
+
+
+def groups(run: Path, step: int) -> list[dict[str, Any]]:
+    """One row a training group of a step, as `counting.groups` tells them."""
+    with _open(run) as connection:
+        if connection is None:
+            return []
+        episodes = [counted for _, counted in _episodes(connection, "train", step - 1, step)]
+        return [{**row, "environment": codec.unescape(row["environment"])} for row in counting.groups(step, episodes)]
+
+
+def beside(run: Path, step: int) -> tuple[int | None, int | None]:
+    """The recorded steps next to this one."""
+    with _open(run) as connection:
+        if connection is None:
+            return None, None
+        [(before, after)] = connection.execute("SELECT (SELECT max(step) FROM steps WHERE step < ?), "
+                                               "(SELECT min(step) FROM steps WHERE step > ?)", (step, step)).fetchall()
+        return before, after
+
+
+@contextlib.contextmanager
+def _open(run: Path) -> Iterator[sqlite3.Connection | None]:
+    """The run's file for one question; None where nothing was recorded yet."""
     file = run / "run.db"
     if not file.exists():
-        return []
-    try:
-        with reading(file) as connection:
-            found = connection.execute(query, values).fetchall()
-    except sqlite3.OperationalError as error:
-        if "no such table" in str(error):
-            return []
-        raise
-    return [
-        {key: codec.unescape(value) if isinstance(value, str) else value for key, value in dict(row).items()}
-        for row in found
-    ]
+        yield None
+        return
+    with reading(file) as connection:
+        made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'steps'").fetchone()
+        yield connection if made else None
+
+
+def _kept(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tallies'").fetchone()
+                and connection.execute("SELECT 1 FROM tallies LIMIT 1").fetchone())
+
+
+def _between(connection: sqlite3.Connection, after: int, until: int) -> list[dict[str, Any]]:
+    if _kept(connection):
+        rows = _rows(connection, "SELECT * FROM tallies WHERE phase = 'train' AND step > :after AND step <= :until "
+                                 "ORDER BY step", {"after": after, "until": until})
+    else:
+        rows = list(_counted(connection, "train", after, until))
+    for row in rows:
+        row["failed_calls"], row["spreads"] = codec.from_json(row["failed_calls"]), codec.from_json(row["spreads"])
+    return rows
+
+
+def _rows(connection: sqlite3.Connection, query: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{key: codec.unescape(value) if isinstance(value, str) else value for key, value in dict(row).items()}
+            for row in connection.execute(query, values)]
+
+
+def _counted(connection: sqlite3.Connection, phase: str, after: int, until: int = _EVER) -> Iterator[dict[str, Any]]:
+    for step, told in groupby(_episodes(connection, phase, after, until), key=itemgetter(0)):
+        yield from _tallies(step, [counted for _, counted in told])
+
+
+def _tallies(step: int, episodes: Iterable[counting.Counted]) -> list[dict[str, Any]]:
+    ordered = sorted(episodes, key=attrgetter("environment"))
+    return [counting.tally(environment, step, list(members))
+            for environment, members in groupby(ordered, key=attrgetter("environment"))]
+
+
+def _episodes(connection: sqlite3.Connection, phase: str, after: int,
+              until: int = _EVER) -> Iterator[tuple[int, counting.Counted]]:
+    have = {row[1] for row in connection.execute("PRAGMA table_info(episodes)")}
+    columns = ", ".join(name if name in have else "NULL" for name in counting.COLUMNS)
+    query = f"SELECT step, {columns} FROM episodes WHERE {_PLAYED_LAST} ORDER BY step, seq"
+    for step, *values in connection.execute(query, {"phase": phase, "after": after, "until": until}):
+        yield step, counting.Counted(*values)
+
+
+def _merged(step: int, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
+    known = [[row[name] for row in rows if row[name] is not None] for name in _ADDED_UP]
+    return step, *(sum(numbers) if numbers else None for numbers in known)

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from backend.store import counting
+
 BUSY_SECONDS = 10
 NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "beegfs", "gpfs",
            "virtiofs", "fuse.sshfs", "fuse.gcsfuse", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs"}
@@ -20,7 +22,8 @@ RUN: dict[str, dict[str, type]] = {
     "episodes": {"seq": int, "id": str, "phase": str, "step": int, "attempt": int, "group_": int, "sample": int,
                  "environment": str, "task": str, "seed": str, "fingerprint": str, "policy": str, "status": str,
                  "stop": str, "total": float, "advantage": float, "turns": int, "tokens": int, "started": float,
-                 "seconds": float, "fault": str, "facts": str, "scores": str},
+                 "seconds": float, "fault": str, "facts": str, "scores": str, "clipped": int, "tool_calls": int,
+                 "unparsed_calls": int, "repeated_calls": int, "failed_calls": str, "moves": str, "group_signal": str},
     "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str,
                 "judged": str},
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
@@ -30,6 +33,13 @@ RUN: dict[str, dict[str, type]] = {
     "curves": {"step": int, "name": str, "environment": str, "mean": float, "low": float, "high": float, "scored": int,
                "all_": int},
     "steps": {"step": int, "at": float},
+    "tallies": {"phase": str, "step": int, "environment": str, "episodes": int, "judged": int, "scored": int,
+                "total": float, **dict.fromkeys(counting.STATUSES, int), "groups": int,
+                **{counting.column(cause): int for cause in counting.CAUSES}, "learnt_from": int, "pure": int,
+                "mixed": int, "first_mixed": int, "alike": int, "first_alike": int, "turns": int, "seconds": float,
+                "with_seconds": int, "tokens": int, "with_tokens": int, "clipped": int, "tool_calls": int,
+                "silent": int, "unparsed_calls": int, "repeated_calls": int, "failures": int, "failed_calls": str,
+                "spreads": str},
     "metrics": {"step": int, "name": str, "value": float},
     "events": {"seq": int, "at": float, "kind": str, "text": str, "level": str, "step": int, "fault": str},
     "known_facts": {"name": str},
@@ -37,7 +47,7 @@ RUN: dict[str, dict[str, type]] = {
 }
 RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "steps": "step", "events": "seq",
             "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
-            "texts": "digest"}
+            "texts": "digest", "tallies": ("phase", "step", "environment")}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
                "scores": [("episode",), ("step", "phase")], "metrics": [("name", "step")]}
 

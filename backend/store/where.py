@@ -14,7 +14,9 @@ from backend.errors import SpecError
 COLUMNS = {"id": "id", "phase": "phase", "step": "step", "attempt": "attempt", "group": "group_", "sample": "sample",
            "environment": "environment", "task": "task", "seed": "CAST(seed AS INTEGER)", "status": "status",
            "stop": "stop", "total": "total", "advantage": "advantage", "turns": "turns", "tokens": "tokens",
-           "seconds": "seconds", "fault": "fault", "fingerprint": "fingerprint", "policy": "policy", "seq": "seq"}
+           "seconds": "seconds", "fault": "fault", "fingerprint": "fingerprint", "policy": "policy", "seq": "seq",
+           **{name: name for name in ("clipped", "tool_calls", "unparsed_calls", "repeated_calls", "failed_calls",
+                                      "group_signal")}}
 LONGEST = 500
 
 _COMPARE = {ast.Eq: "=", ast.NotEq: "<>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from backend.errors import OrtamError
 from backend.records import Episode, Event, Fault, Result
-from backend.store import codec
+from backend.store import codec, curves, sums
+from backend.store.counting import calls, clipped
 from backend.store.tables import RUN, RUN_INDEXES, RUN_KEYS, make_tables, open_for_writing
 
 LOCK_SECONDS = 5
@@ -32,6 +33,7 @@ class RunWriter:
         make_tables(self._connection, RUN, RUN_KEYS, RUN_INDEXES)
         self._episode = self._last("episodes")
         self._event = self._last("events")
+        self._transact(sums.catch_up)
         self._known = {name for (name,) in self._connection.execute("SELECT name FROM known_facts")}
         if notice:
             self.event(Event(at=time.time(), kind="warning", level="warning", text=notice))
@@ -106,18 +108,37 @@ class RunWriter:
             connection.execute("SAVEPOINT episode")
             try:
                 self._write_episode(connection, episode)
-            except (TypeError, ValueError, OverflowError, sqlite3.DataError, sqlite3.InterfaceError) as error:
+            except (TypeError, ValueError, OverflowError, sqlite3.DataError, sqlite3.InterfaceError,
+                    sqlite3.IntegrityError) as error:
                 connection.execute("ROLLBACK TO episode")
                 self._write_event(connection, Event(
                     at=time.time(), kind="fault", level="error", step=None,
                     text=f"Episode {episode.id} couldn't be stored: {error}",
                     fault=Fault(where="trainer", kind=type(error).__name__, message=str(error))))
             connection.execute("RELEASE episode")
-            if episode.phase == "train":
-                steps.add(episode.step)
-        for step in steps:
-            connection.execute("INSERT OR IGNORE INTO steps VALUES (?, ?)", (step, time.time()))
-            _summarise(connection, step)
+            if episode.phase != "play":
+                steps.add((episode.step, episode.phase))
+        for step, phase in steps:
+            if phase == "train":
+                connection.execute("INSERT OR IGNORE INTO steps VALUES (?, ?)", (step, time.time()))
+            self._count(connection, step, phase)
+
+    def _count(self, connection: sqlite3.Connection, step: int, phase: str) -> None:
+        """What can't be counted must not take the episodes with it."""
+        connection.execute("SAVEPOINT counting")
+        try:
+            counted = sums.keep(connection, step, phase)
+            if phase == "train":
+                curves.keep(connection, step, counted)
+        except sqlite3.OperationalError:
+            raise
+        except Exception as error:
+            connection.execute("ROLLBACK TO counting")
+            self._write_event(connection, Event(
+                at=time.time(), kind="fault", level="error", step=step,
+                text=f"Step {step} couldn't be counted: {error!r}",
+                fault=Fault(where="trainer", kind=type(error).__name__, message=str(error))))
+        connection.execute("RELEASE counting")
 
     def _write_episode(self, connection: sqlite3.Connection, episode: Episode) -> None:
         escape, to_json, facts = codec.escape, codec.to_json, codec.facts_to_json
@@ -133,7 +154,7 @@ class RunWriter:
             escape(episode.stop), _number(episode.total), _number(episode.advantage), len(episode.turns),
             episode.tokens, episode.started, episode.seconds,
             None if fault is None else escape(f"{fault.kind}: {fault.message}"[:300]), facts(episode.facts),
-            facts(episode.scores)))
+            facts(episode.scores), clipped(episode), *calls(episode), None))
         connection.execute(_insert("details"), (
             seq, long(to_json(list(episode.prompt)), 512), long(escape(episode.opening)), facts(episode.start_facts),
             _fault(fault), to_json(episode.policy.model_dump()),
@@ -194,34 +215,6 @@ class _Long:
         key = codec.digest(cell)
         self.connection.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, codec.pack(cell)))
         return f"{codec.ESCAPE}={key}"
-
-
-def _summarise(connection: sqlite3.Connection, step: int) -> None:
-    """Work the step's curve points out anew, so that no page has to read all episodes for its curves."""
-    values: dict[tuple[str, str], list[float | None]] = {}
-    for name, environment, value in connection.execute(
-            "SELECT 'total', environment, total FROM episodes WHERE step = ? AND phase = 'train' UNION ALL "
-            "SELECT name, environment, value FROM scores WHERE step = ? AND phase = 'train'", (step, step)):
-        values.setdefault((name, environment), []).append(value)
-        values.setdefault((name, ""), []).append(value)
-    rows = []
-    for (name, environment), all_values in values.items():
-        scored = sorted(value for value in all_values if value is not None)
-        mean = sum(scored) / len(scored) if scored else None
-        rows.append((step, name, environment, mean, _quantile(scored, 0.1), _quantile(scored, 0.9), len(scored),
-                     len(all_values)))
-    connection.execute("DELETE FROM curves WHERE step = ?", (step,))
-    connection.executemany(_insert("curves"), rows)
-
-
-def _quantile(ordered: list[float], share: float) -> float | None:
-    """Linear between the two nearest values, as numpy's default."""
-    if not ordered:
-        return None
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def write_whole(path: Path, text: str) -> None:

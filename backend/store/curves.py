@@ -1,0 +1,61 @@
+"""The points of reward curves, worked out when a step is written, so that no page has to read episodes for them; and
+those of metrics, as whole lines."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from backend.store import codec
+from backend.store.counting import Counted
+from backend.store.reading import Reading
+from backend.store.tables import RUN
+
+
+def keep(connection: sqlite3.Connection, step: int, episodes: Iterable[Counted]) -> None:
+    """A point for `total` and for each reward term; for each environment, and for all of them as ""."""
+    values: dict[tuple[str, str], list[float | None]] = {}
+    for episode in episodes:
+        for name, value in {**json.loads(episode.scores), "total": episode.total}.items():
+            values.setdefault((name, episode.environment), []).append(value)
+            values.setdefault((name, ""), []).append(value)
+    rows = []
+    for (name, environment), all_values in values.items():
+        scored = sorted(value for value in all_values if value is not None)
+        mean = sum(scored) / len(scored) if scored else None
+        rows.append((step, name, environment, mean, quantile(scored, 0.1), quantile(scored, 0.9), len(scored),
+                     len(all_values)))
+    connection.execute("DELETE FROM curves WHERE step = ?", (step,))
+    columns = RUN["curves"]
+    connection.executemany(f"INSERT INTO curves ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)
+
+
+def rewards(run: Path, after_step: int = -1) -> dict[str, list[tuple[Any, ...]]]:
+    """Name -> steps, means, 10 % and 90 % quantiles, of all environments together; None where nothing was scored."""
+    return _lines(run, "SELECT name, step, mean, low, high FROM curves WHERE step > ? AND environment = '' "
+                       "ORDER BY name, step", after_step)
+
+
+def metrics(run: Path, names: Sequence[str], after_step: int = -1) -> dict[str, list[tuple[Any, ...]]]:
+    """Name -> steps, values; None where there was nothing to measure."""
+    marks = ", ".join("?" * len(names))
+    query = f"SELECT name, step, value FROM metrics WHERE step > ? AND name IN ({marks}) ORDER BY name, step"
+    return _lines(run, query, after_step, *map(codec.escape, names))
+
+
+def _lines(run: Path, query: str, *values: Any) -> dict[str, list[tuple[Any, ...]]]:
+    rows = [tuple(row) for row in Reading(run / "run.db").rows(query, values)]
+    return {codec.unescape(name): list(zip(*told, strict=True))[1:] for name, told in groupby(rows, key=itemgetter(0))}
+
+
+def quantile(ordered: list[float], share: float) -> float | None:
+    """Linear between the two nearest values, as numpy's default."""
+    if not ordered:
+        return None
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
