@@ -7,7 +7,11 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from openenv.core.env_server import types as openenv
+from openenv.core.env_server.serialization import serialize_observation
 
+from backend.environments.adapters.discovered import Discovered
+from backend.environments.catalog import CATALOG
 from backend.errors import RewardError, SpecError
 from backend.launcher import from_fields, presets, resolve, validate
 from backend.records import EnvironmentSpec, Episode, Judged, RewardTerm, Turn
@@ -321,6 +325,8 @@ def test_a_key_that_is_not_set_is_said_before_anything_is_played(endpoint, monke
     monkeypatch.delenv("JUDGE_KEY", raising=False)
     with pytest.raises(RewardError, match="reads its key from JUDGE_KEY, which isn't set"):
         Terms([endpoint.term(key_from="JUDGE_KEY")]).load()
+    told, = asyncio.run(Terms([endpoint.term(key_from="JUDGE_KEY")]).score_all([played()]))
+    assert told.scores == {"kind": None} and told.faults[0].kind == "no_key" and not endpoint.asked
 
 
 def test_an_episode_that_tells_the_judge_what_to_do_stays_between_the_marks(endpoint):
@@ -378,3 +384,25 @@ def test_presets_of_a_mix_apply_to_their_environment_only():
 def test_an_environment_that_cannot_be_asked_has_its_own_reward_still():
     titles = [preset.title for preset in presets(EnvironmentSpec(id="a", use="ors+moon://nowhere"))]
     assert titles == ["Outcome", "Its own last reward", "Its own rewards, summed"]
+
+
+# ---------------------------------------------------------------------------------------------------------- rubrics
+
+
+@pytest.mark.parametrize(("metadata", "facts"), [
+    ({"rubrics": {"code.syntax": 1.0, "style": 0.25, "late": None}}, {
+        "rubric_code_syntax": 1.0, "rubric_style": 0.25, "rubric_late": None}),
+    ({"reward_breakdown": {"ok": True, "wild": float("inf"), "words": "many"}}, {
+        "rubric_ok": 1.0, "rubric_wild": None, "rubric_words": None}),
+    ({"rubrics": 0.5}, {}), ({"rubrics": {}}, {}), ({}, {})])
+def test_what_an_openenv_servers_rubrics_gave_are_facts(metadata, facts):
+    told = serialize_observation(openenv.Observation(reward=0.5, metadata=metadata))
+    seen = Discovered(CATALOG["echo"].description, {}, []).read(told)
+    assert {name: value for name, value in seen.facts.items() if name.startswith("rubric_")} == facts
+
+
+def test_a_term_may_speak_of_a_rubric_before_the_server_told_of_it():
+    term = RewardTerm(name="style", value="0.5 * rubric_style")
+    check_term(term, ["won"])
+    assert Terms([term], ["won"]).score({"rubric_style": 0.5}) == {"style": 0.25}
+    assert Terms([term], ["won"]).score({"won": True}) == {"style": None}

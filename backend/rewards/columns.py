@@ -165,10 +165,11 @@ class _Work:
     def pair(self, op: type[ast.cmpop], left: Column, right: Column) -> Column:
         if op in (ast.Is, ast.IsNot):  # with None: `_needs_python` has seen to the rest
             return Column(left.none if op is ast.Is else ~left.none, self.nowhere(), left.dead | right.dead)
-        if not (left.plain and right.plain and op in _COMPARE):
+        kind = float if left.plain and right.plain else object
+        if op not in (_COMPARE if kind is float else (ast.Eq, ast.NotEq)):
             return self.each(OPERATORS[op], left, right)
-        return Column(_COMPARE[op](left.values.astype(float), right.values.astype(float)), self.nowhere(),
-                      left.missing | right.missing)
+        made = _COMPARE[op](left.values.astype(kind), right.values.astype(kind))
+        return Column(made.astype(bool), self.nowhere(), left.missing | right.missing)
 
     def call(self, name: str, args: list[Column]) -> Column:
         plain = all(arg.plain for arg in args)

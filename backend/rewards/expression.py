@@ -5,6 +5,7 @@ import difflib
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from simpleeval import SimpleEval
 
@@ -12,6 +13,8 @@ from backend.errors import RewardError
 
 LONGEST = 500
 LARGEST_POWER = 100
+RUBRIC = "rubric_"
+"""How facts begin that are parts of an OpenEnv server's own reward."""
 FUNCTIONS: dict[str, Callable] = {"min": min, "max": max, "abs": abs, "round": round, "len": len}
 
 ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
@@ -55,8 +58,11 @@ class Expression:
             raise RewardError(f"{problem}; use facts in it, or a plain number") from None
 
     def must_know(self, facts: Collection[str]) -> None:
-        """Raises RewardError naming the first fact that isn't among them, and the nearest ones."""
-        for name in sorted(self.names - set(facts)):
+        """Raises RewardError naming the first fact that isn't among them, and the nearest ones.
+
+        Facts that begin with `rubric_` are taken as they come: a server tells of them only while it is played.
+        """
+        for name in sorted(name for name in self.names - set(facts) if not name.startswith(RUBRIC)):
             near = difflib.get_close_matches(name, sorted(facts), 3, 0.5)
             listed = f"did you mean {' or '.join(near)}?" if near else f"known facts: {', '.join(sorted(facts))}"
             raise RewardError(f"no fact is called {name!r}; {listed}")
@@ -160,7 +166,7 @@ def _round(value: float, digits: int = 0) -> float:
     return round(value, digits)
 
 
-OPERATORS = {
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: _numbers(operator.add), ast.Sub: _numbers(operator.sub), ast.Mult: _numbers(operator.mul),
     ast.Div: _numbers(operator.truediv), ast.FloorDiv: _numbers(operator.floordiv), ast.Mod: _numbers(operator.mod),
     ast.Pow: _numbers(_power), ast.USub: _numbers(operator.neg), ast.UAdd: _numbers(operator.pos),
@@ -171,4 +177,5 @@ OPERATORS = {
     ast.In: _known_only(lambda part, whole: part in whole),
     ast.NotIn: _known_only(lambda part, whole: part not in whole),
 }
-CALLED = {name: _known_only(work) for name, work in FUNCTIONS.items()} | {"round": _known_only(_round)}
+CALLED: dict[str, Callable[..., Any]] = {
+    **{name: _known_only(work) for name, work in FUNCTIONS.items()}, "round": _known_only(_round)}

@@ -64,8 +64,12 @@ async def grade(term: RewardTerm, episodes: Sequence[Played], answers: dict[str,
     if unasked:
         import httpx
 
-        gate, secret = asyncio.Semaphore(AT_ONCE), key_of(term)
         assert term.judge is not None
+        try:
+            gate, secret = asyncio.Semaphore(AT_ONCE), key_of(term)
+        except RewardError as error:
+            fault = _fault("no_key", str(error))
+            return [answers.get(key) or Judged(digest=key, fault=fault) for key in digests]
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
         async with httpx.AsyncClient(timeout=term.judge.timeout, headers=headers) as client:
             async def ask(key: str, played: Played) -> None:

@@ -12,6 +12,7 @@ from backend.environments.adapters import number
 from backend.environments.adapters.actions import BASE, ways
 from backend.environments.adapters.observed import Seen, compact, seen, words
 from backend.environments.adapters.pictures import picture, taken_out
+from backend.environments.adapters.rubrics import rubrics
 from backend.environments.discovery import Told
 from backend.records import Fault
 
@@ -84,7 +85,8 @@ class Discovered:
             text, all_of_it = words(observation, metadata)
             raw = None if all_of_it else compact({name: value for name, value in observation.items() if name != BASE})
         named = metadata.get("fingerprint") or metadata.get("task_fingerprint")
-        return Observation(text, reward, bool(data.get("done")), self._facts(observation, reward), raw=raw,
+        facts = {**self._facts(observation, reward), **rubrics(observation, metadata)}
+        return Observation(text, reward, bool(data.get("done")), facts, raw=raw,
                            fingerprint=str(named)[:80] if named else None, images=images, fault=fault)
 
     def identify(self, state: dict[str, Any]) -> str | None:
