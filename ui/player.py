@@ -43,7 +43,7 @@ def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
         f'<article class="o-player{"" if stage else " o-boardless"}" data-run="{named(setting.run)}" '
         f'data-id="{named(episode.id)}" data-title="{title}" data-turn="{now}" data-turns="{last}" '
         f'data-view="turn">{_head(episode, setting)}{_broken(episode)}<div class="o-play">{stage}'
-        f'<div class="o-turns">{_tabs(last)}{cards(episode, setting.tools, now)}</div>{_worth(episode, setting.terms)}'
+        f'<div class="o-turns">{_tabs(last)}{cards(episode, setting.tools, now)}</div>{worth(episode, setting.terms)}'
         f"</div>{_transport(episode, now)}</article>")
 
 
@@ -137,7 +137,7 @@ def _tabs(turns: int) -> str:
 # ------------------------------------------------------------------------------------------------------------ worth
 
 
-def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
+def worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
     """Value x weight of each term; a term that the run's spec doesn't name counts once."""
     known = {term.name: term for term in terms}
     rows = [(name, score, known[name].weight if name in known else 1.0, known[name].value if name in known else "")
