@@ -15,6 +15,7 @@ class Runs:
     def open(self, url: str):
         self.page.goto(url)
         expect(self.page.locator("h1")).to_have_text("Runs")
+        expect(self.page.locator("table.o-runs, .o-empty").first).to_be_visible()
 
     def new(self) -> "Launch":
         """By the button of the list, or of the sentence that stands in for an empty one."""

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from backend.launcher import load_spec
 from tests.browser.pages import Replay, Runs, Watch
 
 FIRST_STEP = 240
@@ -23,9 +24,10 @@ def test_launch_watch_replay_reload_and_stop(application, page, seen):
 
     watch.episodes.first.wait_for(timeout=FIRST_STEP * 1000)
     watch.wait_past(1, FIRST_STEP)
-    total, caught, nearness = (watch.wait_for_curve(name, points=2) for name in ("total", "caught", "nearness"))
+    total = watch.wait_for_curve("total", points=2)
+    terms = [(term.weight, watch.wait_for_curve(term.name, points=2)) for term in load_spec("quickstart").rewards]
     for k, value in enumerate(total):
-        assert value == pytest.approx(caught[k] + 0.5 * nearness[k], abs=1e-6), "a total is the weighted sum"
+        assert value == pytest.approx(sum(weight * raw[k] for weight, raw in terms), abs=1e-6)
 
     before = watch.step()
     page.reload()
