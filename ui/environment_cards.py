@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import yaml
 
 from backend.environments import EPISODE_FACTS, Description, Tool
-from backend.environments.listing import STATUSES, Listed
+from backend.environments.listing import STATUSES, Listed, Status
 from backend.environments.sample import sample
 from backend.records import Episode
 from backend.store.shelf import SavedEnvironment
@@ -57,7 +57,7 @@ def words(shown: Shown) -> str:
     return f"{shown.listed.words} {shown.saved.note.lower() if shown.saved else ''} {shown.group.lower()}"[:6000]
 
 
-def chip(status: str) -> str:
+def chip(status: Status) -> str:
     sign, colour = SIGNS[status]
     return (f'<span class="o-chip o-{colour}" title="{attribute(STATUSES[status])}"><i aria-hidden="true">{sign}</i>'
             f"{text(status)}</span>")
@@ -182,7 +182,7 @@ def fact_list(facts: dict[str, str]) -> str:
 
 def small(one: Listed) -> str:
     """The thumbnails of a sample game, one after each turn, the last one showing; or how it is run, as a picture."""
-    game = sample(one.use)
+    game = sample(one.use, one.options)
     if game is None:
         return ('<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.3" stroke-linejoin="round" '
                 f'aria-hidden="true"><path d="{PICTURES[one.status]}"/></svg>')
@@ -198,7 +198,7 @@ def in_turn(drawn: list[str]) -> str:
 
 def large(one: Listed) -> str:
     """The same game as its page shows it, with a slider over its turns."""
-    game = sample(one.use)
+    game = sample(one.use, one.options)
     frames = viewer(game, one.description.viewer if one.description else "").frames(game) if game else []
     if not game or not frames:
         return ""

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import yaml
 from pydantic import ValidationError
 
+from backend.environments.catalog import CATALOG, check
 from backend.environments.listing import STATUSES, Listed, to_plain, way
 from backend.errors import OrtamError
 from backend.launcher.known import Known, bring, known, whole
@@ -84,7 +85,7 @@ def build(store, launcher) -> None:
     def check_out(asked: Answer) -> Answer:
         """Says where a repository was cloned to."""
         where = whole(str(asked.get("checkout") or ""))
-        return said(lambda: shelf.check_out(str(asked.get("repository")), where) or {}, read_only)
+        return said(lambda: {"moved": shelf.check_out(str(asked.get("repository")), where)}, read_only)
 
     def forget(asked: Answer) -> Answer:
         return said(lambda: {"gone": shelf.forget(str(asked.get("repository")))}, read_only)
@@ -221,6 +222,8 @@ def found(one: Listed, seconds: float) -> str:
 def kept(shelf: Shelf, trying: Trying, asked: Answer) -> Answer:
     """Saves what the form holds; `token` names the attempt that found out what it is, `was` the name it had."""
     spec = asked_for(asked)
+    if spec.use in CATALOG:
+        check(spec)
     was = str(asked.get("was") or "")
     attempt = trying.look(str(asked.get("token", ""))[:80])
     before = shelf.get(was) if was else None

@@ -6,27 +6,28 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from backend import launcher as launching
-from backend.environments.listing import from_plain, listing
+from backend.environments import Description
+from backend.environments.listing import found
 from backend.errors import OrtamError, SpecError
-from backend.records import NAME, EnvironmentSpec, RunSpec
+from backend.launcher.known import known
+from backend.records import NAME, EnvironmentSpec, RewardTerm, RunSpec
 from backend.store.shelf import SavedEnvironment, Shelf
 from ui.written import attribute, counted, text
 
 
 def choices(shelf: Shelf) -> dict[str, Any]:
     """`cards` and `addresses` as HTML, and `facts` and `terms` by address, as far as they were told."""
-    saved = shelf.saved()
-    told = {one.use: description for one in saved if (description := from_plain(one.told))}
-    addresses = {**{one.use: one.title for one in listing()}, **{one.use: one.name for one in saved}}
-    return {"cards": "".join(map(saved_card, saved)),
+    everything = [one for one in known(shelf) if one.listed.use]
+    told = {one.listed.use: one.listed.description for one in everything if one.listed.description}
+    addresses = {one.listed.use: one.listed.title for one in reversed(everything)}
+    return {"cards": "".join(saved_card(one.saved, one.listed.description) for one in everything if one.saved),
             "addresses": "".join(f'<option value="{attribute(use)}">{text(title)}</option>'
                                  for use, title in addresses.items()),
             "facts": {use: description.facts for use, description in told.items()},
             "terms": {use: description.rewards for use, description in told.items()}}
 
 
-def saved_card(one: SavedEnvironment) -> str:
-    told = from_plain(one.told)
+def saved_card(one: SavedEnvironment, told: Description | None) -> str:
     last = counted(len(told.tools), "tool") if told else "not asked yet"
     return (f'<label class="o-pick"><input type="checkbox" data-environment="{attribute(one.use)}" '
             f'data-id="{attribute(slug(one.name))}" data-options="{attribute(json.dumps(one.options))}"><span>'
@@ -48,12 +49,19 @@ def for_use(asked: dict[str, str], recipes: Iterable[str], works: Callable[[RunS
         return {"spec": alone[name].model_dump(mode="json"), "recipe": name}
     id = slug(asked.get("name") or asked["use"])
     environment = EnvironmentSpec(id=id, use=asked["use"][:1000], options=options)
-    try:
-        terms = launching.default_terms((environment,))
-    except OrtamError:
-        terms = ()  # the form says what is wrong with it, or the check does
-    spec = RunSpec(name=id, model="Qwen/Qwen3-0.6B", environments=(environment,), rewards=terms)
+    spec = RunSpec(name=id, model="Qwen/Qwen3-0.6B", environments=(environment,), rewards=own_terms(environment))
     return {"spec": spec.model_dump(mode="json")}
+
+
+def own_terms(environment: EnvironmentSpec) -> tuple[RewardTerm, ...]:
+    """Those that it proposes, as far as it is known or answers; the form says what is wrong with it."""
+    one = found(environment.use)
+    if one and one.description and not environment.options:
+        return tuple(RewardTerm(name=name, value=value) for name, value in one.description.rewards)
+    try:
+        return launching.default_terms((environment,))
+    except OrtamError:
+        return ()
 
 
 def options_of(asked: dict[str, str]) -> dict[str, Any]:

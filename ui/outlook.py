@@ -53,6 +53,8 @@ def players(spec: RunSpec) -> str:
 
 
 def scored(spec: RunSpec) -> str:
+    if not spec.rewards and any(asked.use not in CATALOG for asked in spec.environments):
+        return "An episode is worth what its environment proposes, or the environment's own reward."
     terms = spec.rewards or default_terms(spec.environments)
     parts = [("" if term.weight == 1 else f"{number(term.weight)} × ") + f"<b>{text(term.name)}</b>" for term in terms]
     own = "" if spec.rewards else ", the environment's own terms"

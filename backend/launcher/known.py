@@ -4,8 +4,12 @@ import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from backend.environments import Description
+from backend.environments.catalog import CATALOG
 from backend.environments.listing import Listed, built_in, elsewhere, from_plain, way
 from backend.environments.snapshot import Card, Snapshot, read
+from backend.errors import OrtamError
+from backend.records import EnvironmentSpec
 from backend.store.shelf import ImportedEnvironment, SavedEnvironment, Shelf
 
 
@@ -35,6 +39,14 @@ def bring(shelf: Shelf, data: bytes, checkout: str = "") -> Snapshot:
     return snapshot
 
 
+def shipped(spec: EnvironmentSpec) -> Description | None:
+    """Of a built-in environment, as its options make it; None for any other, and for options it doesn't have."""
+    try:
+        return CATALOG[spec.use].adapter_for(spec.options).description if spec.use in CATALOG else None
+    except OrtamError:
+        return None
+
+
 def whole(folder: str) -> str:
     """A folder as it is named from anywhere; "" stays."""
     return str(Path(folder.strip()).expanduser().absolute()) if folder.strip() else ""
@@ -44,7 +56,7 @@ def _saved(one: SavedEnvironment, by_use: dict[str, Listed]) -> Listed:
     """As it was told when it was tried; what is known of its address else."""
     status, run = way(one.use)
     like = by_use.get(one.use, Listed(one.use, one.name, "", status, run))
-    told = from_plain(one.told) or like.description
+    told = shipped(one.spec()) or from_plain(one.told) or like.description
     return dataclasses.replace(like, title=one.name, about=told.about if told else like.about, description=told,
                                options=one.options, note=told.notice if told else like.note)
 

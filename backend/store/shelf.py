@@ -115,9 +115,9 @@ class Shelf:
         self._write([("INSERT OR REPLACE INTO imported_environments (id, repository, checkout, card, imported) "
                       "VALUES (?, ?, ?, ?, ?)", row) for row in rows])
 
-    def check_out(self, repository: str, checkout: str) -> None:
-        """Say where a repository was cloned to."""
-        self._write([("UPDATE imported_environments SET checkout = ? WHERE repository = ?",
+    def check_out(self, repository: str, checkout: str) -> int:
+        """Say where a repository was cloned to; gives how many of its environments are listed."""
+        return self._write([("UPDATE imported_environments SET checkout = ? WHERE repository = ?",
                       (codec.escape(checkout.strip()), codec.escape(repository)))])
 
     def forget(self, repository: str) -> int:
