@@ -200,16 +200,20 @@ def test_a_stop_asked_on_the_page_ends_it_too(tmp_path):
     assert (run.result().status, run.result().step) == ("stopped", 1)
 
 
-def test_a_dead_environment_fails_the_run_and_is_never_a_bad_policy(tmp_path):
+def test_a_dead_environment_pauses_the_run_until_it_is_back_and_is_never_a_bad_policy(tmp_path):
     run = asked(tmp_path, train={"steps": 1000})
     process = started(run)
     wait_for(process, lambda: run.count_episodes() >= 8)
     subprocess.run(["pkill", "-9", "-P", str(process.pid), "-f", "backend.environments.servers"], check=True)
-    assert process.wait(120) == 1
-    result = run.result()
-    assert result.status == "failed" and result.fault.where == "environment", result
-    dead = [e for e in whole(run) if e.status in ("env_lost", "env_error")]
-    assert dead and all(e.fault and e.total is None and e.advantage is None for e in dead)
+    wait_for(process, lambda: any(event.kind == "resumed" for _, event in run.events()))
+    played = run.count_episodes()
+    wait_for(process, lambda: run.count_episodes() > played)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 0 and run.result().status == "stopped"
+    paused = next(event for _, event in run.events() if event.kind == "pause")
+    assert paused.level == "error" and "8 of 8 episodes of catch can't start: Nothing that speaks" in paused.text
+    assert all(e.fault and e.total is None and e.advantage is None for e in whole(run)
+               if e.status in ("env_lost", "env_error"))
 
 
 def test_a_model_that_cannot_be_loaded_fails_with_its_name(tmp_path):

@@ -21,22 +21,24 @@ from transformers import TrainerCallback
 from trl import GRPOTrainer
 
 from backend.environments import Task
-from backend.errors import EnvironmentFailed
-from backend.records import UNSCORED, Episode, Fault, Policy
+from backend.records import UNSCORED, Episode, Policy
 from backend.rewards import Played, Terms, Verdict
+from backend.trainer.control_tokens import neutraliser
+from backend.trainer.pause import Pause
 from backend.trainer.rollout import Round, Rounds, Seat, Spoken, Table, story
 
 
 class RecordedTrainer(GRPOTrainer):
     """`tables` by environment id; `record` takes the episodes of one generated batch on the main process only;
-    `say` takes what the trainer is doing, in words."""
+    `say` takes what the trainer is doing, in words; `pause` waits for environments that went away."""
 
     def __init__(self, *, tables: dict[str, Table], terms: Terms, policy: Policy, record: Callable[[list[Episode]], None],
-                 say: Callable[[str], None], greedy_evaluation: bool, attempt: int = 1, **of_trl):
+                 say: Callable[[str], None], pause: Pause, greedy_evaluation: bool, attempt: int = 1, **of_trl):
         self.tables, self.terms, self.policy, self.attempt = tables, terms, policy, attempt
-        self.record, self.say, self.greedy_evaluation = record, say, greedy_evaluation
+        self.record, self.say, self.pause, self.greedy_evaluation = record, say, pause, greedy_evaluation
         self._next_group: dict[tuple[str, int], int] = {}
-        factories = {name: (lambda table=table: Seat(table)) for name, table in tables.items()}
+        clean = neutraliser(of_trl["processing_class"])
+        factories = {name: (lambda table=table: Seat(table, clean)) for name, table in tables.items()}
         super().__init__(environment_factory=factories, reward_funcs=reward_functions(terms), **of_trl)
         self._env_tools = {name: [tool.schema() for tool in table.description.tools] for name, table in tables.items()}
 
@@ -47,6 +49,7 @@ class RecordedTrainer(GRPOTrainer):
         self._seats = self._take_seats(inputs)
         self.say(f"opening {len(self._seats)} episodes of step {step}")
         self._await_all(seat.sit(task_of(row)) for seat, row in zip(self._seats, inputs, strict=True))
+        self.pause.until_open(self._seats, lambda seats: self._await_all(seat.sit(seat.task) for seat in seats))
         self.say(f"playing step {step}" if phase == "train" else f"evaluating after step {step}")
         output = super()._generate_and_score_completions(inputs)
         advantages = output["advantages"].tolist()
@@ -166,10 +169,7 @@ class RecordedTrainer(GRPOTrainer):
             episodes.append(Episode(id=name, phase=phase, step=step, attempt=self.attempt, group=group, sample=sample, **told))
         if self.accelerator.is_main_process:
             self.record(episodes)
-        if all(episode.status == "env_error" for episode in episodes):
-            fault: Fault | None = episodes[0].fault
-            raise EnvironmentFailed(f"none of the {len(episodes)} episodes of step {step} could be played: "
-                                    f"{fault.message if fault else 'the environment gave no reason'}")
+        self.pause.after(episodes)
 
     def _await_all(self, coroutines) -> None:
         async def together():

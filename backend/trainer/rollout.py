@@ -6,6 +6,7 @@ completion still run in order.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,14 @@ from backend.environments.playthrough import Playthrough
 from backend.records import EnvironmentSpec, Fault, Turn
 
 
-@dataclass(frozen=True)
+@dataclass
 class Table:
     """An environment of the run with all that an episode of it needs."""
 
     environment: EnvironmentSpec
     description: Description
     source: Source
+    """Another one when the environment went away and was reached anew."""
 
     @property
     def max_turns(self) -> int:
@@ -30,8 +32,9 @@ class Table:
 class Seat:
     """A place in the batch. TRL keeps and reuses it, so an episode begins at `sit`, not at construction."""
 
-    def __init__(self, table: Table):
-        self.table = table
+    def __init__(self, table: Table, clean: Callable[[str], str] = str):
+        """`clean` takes control tokens out of what the environment says."""
+        self.table, self.clean = table, clean
         self.task: Task | None = None
         self.play: Playthrough | None = None
         self.opening: str | None = None
@@ -41,7 +44,7 @@ class Seat:
         """Open a fresh session for one episode of `task`; a failure is kept in the playthrough."""
         await self.leave()
         self.task, self.scores = task, {}
-        self.play = Playthrough(self.table.source, self.table.environment)
+        self.play = Playthrough(self.table.source, self.table.environment, clean=self.clean)
         self.opening = await self.play.begin(task)
 
     async def leave(self) -> None:

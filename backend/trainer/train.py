@@ -9,19 +9,18 @@ from accelerate.utils import broadcast_object_list
 from transformers import PrinterCallback
 
 from backend.environments import EPISODE_FACTS
-from backend.environments.sources import reach, source
-from backend.errors import RewardError
+from backend.errors import RewardError, SpecError
 from backend.records import Episode, Event, Policy, Result, RunSpec
 from backend.rewards import Terms, check_term
 from backend.rewards.functions import fingerprint
 from backend.rewards.trouble import Trouble
 from backend.store import Run, RunWriter
 from backend.trainer import build
+from backend.trainer.lookout import Lookout
+from backend.trainer.pause import Pause, StoppedWaiting
 from backend.trainer.recorder import RecordedTrainer, Reporter
 from backend.trainer.rollout import Table
-
-SPARE_SESSIONS = 1.25
-"""Sessions served for each episode played at once: a server frees a closed session a moment later."""
+from backend.trainer.served import Served
 
 
 def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Result:
@@ -31,25 +30,32 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
     state = PartialState(cpu=spec.resources.gpus == 0)
     with contextlib.ExitStack() as open_things:
         say("starting the environments")
-        tables = seat_tables(spec, open_things, state)
+        served = open_things.enter_context(contextlib.closing(Served(spec, state)))
+        tables = served.tables
         check_terms(spec, tables)
+        check_room(spec, tables)
         terms = Terms(spec.rewards)
         terms.load(run.judged())
         settings = build.arguments(spec, run.path / "checkpoints", state.num_processes,
-                                   max(table.max_turns for table in tables.values()), [term.weight for term in spec.rewards])
+                                   max(table.max_turns for table in tables.values()),
+                                   [term.weight for term in spec.rewards])
         say(f"loading {spec.model}")
         model, tokenizer = build.load_model(spec)
         if spec.warm_up:
             from backend.trainer.warm_up import warm_up
 
             warm_up(model, tokenizer, spec, tables, say)
+        stop_agreed = agreed(stop, state)
         listed = [(table.environment, table.description, table.source) for table in tables.values()]
         trainer = RecordedTrainer(
             model=model, processing_class=tokenizer, args=settings, train_dataset=build.rows(listed),
             eval_dataset=build.held_out_rows(listed, spec.evaluate.tasks) if spec.evaluate else None,
-            callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, agreed(stop, state))],
+            callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, stop_agreed)],
             tables=tables, terms=terms, policy=Policy(kind="model", name=spec.model),
-            record=kept_by(writer) if writer else lambda episodes: None, say=say,
+            record=kept_by(writer, Lookout(run.path, spec, {name: table.max_turns for name, table in tables.items()}))
+            if writer else lambda episodes: None, say=say,
+            pause=Pause(spec.train.pause_above, served.again, stop_agreed, say,
+                        writer.event if writer else lambda event: None),
             greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
         )
         trainer.remove_callback(PrinterCallback)  # Reporter says each step in one line
@@ -59,7 +65,8 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
                 if term.kind == "python":
                     writer.event(Event(at=time.time(), kind="code", text=f"reward term {term.name} runs {term.value}, "
                                        f"SHA-256 {fingerprint(term.value)}"))
-        trainer.train()
+        with contextlib.suppress(StoppedWaiting):
+            trainer.train()
         say("saving the model")
         trainer.save_model(str(run.path / "checkpoints" / "final"))
         if trainer.state.global_step < spec.train.steps:
@@ -67,27 +74,8 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
         return Result(status="finished", reason=f"all {spec.train.steps} steps done", step=trainer.state.global_step)
 
 
-def seat_tables(spec: RunSpec, open_things: contextlib.ExitStack, state: PartialState) -> dict[str, Table]:
-    """Starts what each environment needs on the main process and tells the others where it is."""
-    sessions = int(spec.train.episodes_per_step * SPARE_SESSIONS) + 2
-    places: list[str] = [""] * len(spec.environments)
-    failed: Exception | None = None
-    if state.is_main_process:
-        try:
-            places = [open_things.enter_context(reach(asked, sessions)) for asked in spec.environments]
-        except Exception as error:  # the other processes wait for the addresses, so they are told of a failure too
-            failed = error
-    if state.num_processes > 1:
-        places, failed = broadcast_object_list([places, failed])
-    if failed:
-        raise failed
-    sources = [source(asked, place) for asked, place in zip(spec.environments, places, strict=True)]
-    return {asked.id: Table(asked, there.describe(), there)
-            for asked, there in zip(spec.environments, sources, strict=True)}
-
-
 def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
-    """Raises RewardError for a term that speaks of a fact its environments don't have: some tell only once they run."""
+    """Raises RewardError for a term over a fact its environments don't have: some tell only once they run."""
     for term in spec.rewards:
         for name in term.environments or tables:
             try:
@@ -96,13 +84,22 @@ def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
                 raise RewardError(f"reward term {term.name}, in {name}: {wrong}") from None
 
 
-def kept_by(writer: RunWriter) -> Callable[[list[Episode]], None]:
-    """Records a batch, and says which reward terms began to fail in it."""
+def check_room(spec: RunSpec, tables: dict[str, Table]) -> None:
+    """Raises SpecError where an environment says that it can't hold a group at once."""
+    for place, (name, table) in enumerate(tables.items()):
+        room, needed = table.description.capacity, spec.train.group_size
+        if room is not None and room < needed:
+            raise SpecError(f"environments.{place}.use", f"{name} holds no more than {room} at once, but the {needed} "
+                            "episodes of a group are played together; give it more sessions")
+
+
+def kept_by(writer: RunWriter, lookout: Lookout) -> Callable[[list[Episode]], None]:
+    """Records a batch, and says which reward terms began to fail in it and what else there is to know."""
     trouble = Trouble()
 
     def record(episodes: list[Episode]) -> None:
         writer.record(episodes)
-        for event in trouble.of(episodes):
+        for event in (*trouble.of(episodes), *lookout.of(episodes)):
             writer.event(event)
 
     return record
