@@ -30,7 +30,7 @@ ALLOWED = {
     "backend.worker": {"backend.launcher", "backend.executors", "backend.store", "backend.records", "backend.errors"},
     "backend.recipes": set(),
     "backend.executors": {"backend.records", "backend.errors"},
-    "backend.trainer": {"backend.environments", "backend.rewards", "backend.store", "backend.records",
+    "backend.trainer": {"backend.environments", "backend.rewards", "backend.signal", "backend.store", "backend.records",
                         "backend.errors"},
     "backend.store": {"backend.records", "backend.errors"},
     "backend.signal": {"backend.records", "backend.rewards"},
@@ -52,7 +52,7 @@ WITH_A_TOKENIZER = {"backend.preflight.model_view": {"transformers", "trl"}}
 
 HEAVY = {"torch", "transformers", "trl", "accelerate", "peft", "datasets"}
 SHARED_WITH_THE_TRAINER = ("backend.records", "backend.errors", "backend.trusted", "backend.store", "backend.rewards",
-                           "backend.environments")
+                           "backend.environments", "backend.signal")
 
 
 def modules() -> dict[str, Path]:

@@ -14,6 +14,7 @@ from backend.signal import LIMITS, WINDOW, Evidence, Raised, alarms, health
 from backend.signal.alarms import ALARMS
 from backend.store import Store, sums
 from backend.store.counting import cause, one_task
+from backend.trainer.lookout import Lookout
 
 TERMS = [{"name": "win", "value": "1.0 if won else 0.0"}, {"name": "style", "value": "nearness", "weight": 0.5}]
 ENVIRONMENTS = [{"id": "catch", "use": "catch", "max_turns": 12}]
@@ -574,3 +575,19 @@ def test_an_alarm_is_an_event_once_again_when_it_gets_worse_and_when_it_is_over(
     [over] = told.news(4 + WINDOW, [], time.time())
     assert over.level == "info" and over.text.startswith("No longer so: 8 of 8 groups")
     assert len(told.news(5 + WINDOW, [now], time.time())) == 1
+
+
+def test_a_trainer_raises_alarms_as_it_records_and_never_fails_over_them(tmp_path, capsys):
+    run = Store(tmp_path / "runs").create(spec())
+    lookout, writer = Lookout(run.path, run.spec, {"catch": 12}), run.writer()
+    for step in range(1, 4):
+        batch = played(step, *["llll"] * 4, *["wwll"] * 4)
+        writer.record(batch)
+        for event in lookout.of(batch):
+            writer.event(event)
+    writer.close()
+    [(_, event)] = [(seq, event) for seq, event in run.events() if event.kind.startswith("alarm:")]
+    assert event.kind == "alarm:lost_groups" and event.step == 1 and event.level == "warning"
+    (run.path / "run.db").write_text("no database")
+    assert lookout.of(batch) == [] and "couldn't be worked out" in capsys.readouterr().out
+    assert lookout.of([]) == [] and lookout.of([batch[0].model_copy(update={"phase": "eval"})]) == []
