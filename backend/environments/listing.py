@@ -13,8 +13,10 @@ from typing import Any, Literal
 import yaml
 
 from backend.environments import Description, Tool
+from backend.environments.adapters import text_game
 from backend.environments.addresses import is_this_machine
 from backend.environments.catalog import CATALOG
+from backend.environments.text_games import GAMES
 
 Status = Literal["built in", "on this machine", "needs network", "needs docker", "not run here"]
 STATUSES: dict[Status, str] = {
@@ -33,12 +35,14 @@ WAYS: dict[str, tuple[Status, str]] = {
     "folder:": ("on this machine", "a folder, served here"),
     "ors+": ("needs network", "an Open Reward Standard server"),
     "ors:": ("needs network", "the OpenReward platform"),
+    "textarena:": ("built in", "a game of TextArena's, served here"),
     "python:": ("on this machine", "a class of your own, in trusted mode"),
 }
 """Prefix of `use:` -> status, and how it is run."""
 
 SERVED = "served here"
 NOTHING_TO_FETCH = "nothing to fetch"
+WORD_LISTS = "less than 3 MB of word lists"
 ELSEWHERE = Path(__file__).parent / "elsewhere.yaml"
 
 
@@ -80,8 +84,27 @@ def listing() -> list[Listed]:
 
 
 def built_in() -> list[Listed]:
-    return [Listed(entry.name, entry.title, entry.about, "built in", SERVED, entry.description, size=NOTHING_TO_FETCH,
-                   licence="this project's", note=entry.description.notice) for entry in CATALOG.values()]
+    own = [Listed(entry.name, entry.title, entry.about, "built in", SERVED, entry.description, size=NOTHING_TO_FETCH,
+                  licence="this project's", note=entry.description.notice) for entry in CATALOG.values()]
+    return [*own, *text_games()]
+
+
+def text_games() -> list[Listed]:
+    """TextArena's, the versions of a game in one."""
+    listed = []
+    for name, game in GAMES.items():
+        if not name.endswith("-v0"):
+            continue
+        told = text_game.adapter(game).description
+        others = [other for other in GAMES if other.startswith(f"{name}-") and not GAMES[other].refused]
+        versions = f"Also as {', '.join(f'textarena:{other}' for other in others)}." if others else ""
+        listed.append(Listed(
+            f"textarena:{name}", game.title, told.about, "not run here" if game.refused else "built in",
+            WAYS["textarena:"][1], told, licence="MIT", page="https://pypi.org/project/textarena",
+            size="" if game.refused else WORD_LISTS if game.fetches else NOTHING_TO_FETCH,
+            first=f"Fetch its word lists: {game.fetching}" if game.fetches else "",
+            note=" ".join(filter(None, (f"It {game.refused}." if game.refused else "", told.notice, versions)))))
+    return listed
 
 
 @cache

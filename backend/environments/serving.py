@@ -27,8 +27,13 @@ def serve(use: str, sessions: int) -> "Server":
 
     Raises SpecError for an unknown name, and EnvironmentFailed with the server's last lines if it doesn't start.
     """
-    return Server([sys.executable, "-m", entry(use).server, "--port", "0", "--sessions", str(sessions),
-                   "--with-parent", str(os.getpid())], use)
+    return serve_module(entry(use).server, sessions, use)
+
+
+def serve_module(module: str, sessions: int, name: str, *more: str) -> "Server":
+    """A server of `backend.environments.servers`; `more` goes to its command line. Raises EnvironmentFailed."""
+    return Server([sys.executable, "-m", module, "--port", "0", "--sessions", str(sessions),
+                   "--with-parent", str(os.getpid()), *more], name)
 
 
 class Server:

@@ -27,6 +27,7 @@ KINDS = {
     "space:": "backend.environments.kinds.remote",
     "docker:": "backend.environments.kinds.docker",
     "folder:": "backend.environments.kinds.folder",
+    "textarena:": "backend.environments.kinds.textarena",
     "ors+": "backend.environments.kinds.ors",
     "ors:": "backend.environments.kinds.ors",
 }
