@@ -135,14 +135,14 @@ def reprice(run: Run, terms: Sequence[RewardTerm], most_moved: int = MOVED) -> R
     spec, known = run.spec, run.known_facts()
     if not terms:
         raise RewardError("there are no reward terms to re-price with; give at least one")
+    if not run.count_episodes(phase="train"):
+        raise OrtamError(f"{run.id} has no training episodes yet; re-price it once it has played a step")
     parsed = _checked(terms, known)
     sources = {term.name: _source(term, spec) for term in terms}
     facts = sorted({name for term in terms if sources[term.name][0] == "facts" for name in _reads(term, parsed)})
     own = [term.name for term in spec.rewards]
     asked = sorted({*own, *(was for _, was, _ in sources.values() if was)})
     episodes = run.columns(facts, asked)
-    if not len(episodes.seq):
-        raise OrtamError(f"{run.id} has no training episodes yet; re-price it once it has played a step")
     gone, environment = np.array(episodes.gone, bool), np.array(episodes.environment)
     scores = np.full((len(gone), len(terms)), np.nan)
     for place, term in enumerate(terms):
@@ -190,7 +190,7 @@ def _checked(terms: Sequence[RewardTerm], known: Sequence[str]) -> dict[str, Exp
         raise RewardError(f"two reward terms are called {twice[0]}; give each its own name")
     if wild := next((term.name for term in terms if not np.isfinite(term.weight)), None):
         raise RewardError(f"the weight of reward term {wild} isn't a finite number; correct it")
-    Terms([term for term in terms if term.kind == "expression"], known or None)
+    Terms([term for term in terms if term.kind == "expression"], known)
     return {term.name: Expression(term.value) for term in terms if term.kind == "expression"}
 
 

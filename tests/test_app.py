@@ -13,7 +13,7 @@ import pytest
 
 import app
 from backend.launcher import Launcher
-from backend.records import EnvironmentSpec, Episode, RunSpec, Turn
+from backend.records import EnvironmentSpec, Episode, RewardTerm, RunSpec, Turn
 from backend.store import Store
 
 ROOT = Path(__file__).parent.parent
@@ -147,6 +147,14 @@ def test_what_json_cannot_carry_arrives_as_text(served, ask):
     assert turn["arguments"] == {"n": str(2**70)}
 
 
+def test_a_run_is_re_priced_by_terms_or_by_a_saved_set(served, ask):
+    run = a_run(served.store, name="priced")
+    told = ask(run.id, "- {name: twice, value: '2.0'}", api_name="/reprice")
+    assert (told["episodes"], told["total"]["before"]["mean"], told["total"]["after"]["mean"]) == (2, 1.0, 2.0)
+    served.store.save_reward_set("thrice", [RewardTerm(name="thrice", value="3.0")])
+    assert ask(run.id, "thrice", api_name="/reprice")["terms"][0]["after"]["mean"] == 3.0
+
+
 def test_a_check_is_answered_with_its_findings(ask):
     told = ask("name: x\nmodel: nowhere\nenvironments: [{id: echo, use: echo}]", api_name="/check")
     assert told["ok"] is False and "would fail" in told["verdict"]
@@ -157,6 +165,7 @@ def test_a_check_is_answered_with_its_findings(ask):
 @pytest.mark.parametrize(("words", "endpoint", "said"), [
     (("no-such-run",), "/run", "no-such-run"),
     (("name: x\nmodel: starter:catch\nenvironments: [{id: catch, use: catchh}]",), "/launch", "did you mean catch?"),
+    (("latest", "- {name: a, value: nowhere}"), "/reprice", "no fact is called 'nowhere'"),
     (("model: x\nenvironments: 1",), "/check", "environments: must be a list"),
     (("/etc/passwd",), "/launch", "the spec is empty or not a mapping"),
 ])

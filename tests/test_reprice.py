@@ -145,6 +145,20 @@ def test_a_runs_own_terms_give_back_its_totals_and_advantages(store, settings):
         assert not kept
 
 
+def test_a_step_played_again_after_a_resume_is_a_batch_of_its_own(store):
+    run = store.create(spec([{"name": "x", "value": "x"}], scale_rewards="batch"))
+    writer = run.writer()
+    for attempt, worth in ((1, (0.0, 1.0)), (2, (10.0, 30.0))):
+        spread = statistics.stdev(worth) + 1e-4
+        writer.record([Episode(id=f"1-0-{n}-r{attempt}", step=1, attempt=attempt, group=0, sample=n, environment="wordle",
+                               status="lost", facts={"x": x}, scores={"x": x}, total=x,
+                               advantage=(x - statistics.mean(worth)) / spread) for n, x in enumerate(worth)])
+    writer.close()
+    told = reprice(run, run.spec.rewards)
+    same(told.advantages, [row.advantage for row in run.episodes(limit=None, sort="seq")])
+    assert told.groups.all == 2 and told.moved == ()
+
+
 def test_a_term_of_every_turn_is_worked_out_anew_from_stored_turns(store):
     run = play(store, spec())
     told = reprice(run, terms(*ALL[:3], {**EACH, "name": "again", "value": "greens * -0.1"}, OWN))

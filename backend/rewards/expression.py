@@ -64,7 +64,7 @@ class Expression:
         """
         for name in sorted(name for name in self.names - set(facts) if not name.startswith(RUBRIC)):
             near = difflib.get_close_matches(name, sorted(facts), 3, 0.5)
-            listed = f"did you mean {' or '.join(near)}?" if near else f"known facts: {', '.join(sorted(facts))}"
+            listed = f"did you mean {' or '.join(near)}?" if near else f"known facts: {', '.join(sorted(facts)) or 'none'}"
             raise RewardError(f"no fact is called {name!r}; {listed}")
 
     def value(self, facts: Mapping[str, object]) -> float | None:
