@@ -37,7 +37,7 @@ SHAPES = ("wordle", "openenv+http://127.0.0.1:8001", "space:openenv/echo_env", "
 """One of each way to name an environment."""
 
 YOURS, BUILT_IN = "Yours", "Built in"
-GROUPS = {"ors": "Open Reward Standard", "folder:": "OpenEnv, once it is cloned"}
+GROUPS = {"textarena:": "TextArena's games", "ors": "Open Reward Standard", "folder:": "OpenEnv, once it is cloned"}
 ELSEWHERE = "OpenEnv, on a server elsewhere"
 """Headings over the cards; GROUPS by how `use:` begins."""
 READ_ONLY = "This site only shows; start it without --read-only to change anything."
@@ -137,9 +137,8 @@ def group_of(one: Known) -> str:
         return YOURS
     if one.imported:
         return f"From {one.imported.repository.removeprefix('https://').removeprefix('github.com/')}"
-    if one.listed.status == "built in":
-        return BUILT_IN
-    return next((group for prefix, group in GROUPS.items() if one.listed.use.startswith(prefix)), ELSEWHERE)
+    usual = BUILT_IN if one.listed.status == "built in" else ELSEWHERE
+    return next((group for prefix, group in GROUPS.items() if one.listed.use.startswith(prefix)), usual)
 
 
 def everything(shelf: Shelf, read_only: bool) -> Answer:
