@@ -46,7 +46,7 @@ def settings() -> dict[str, str]:
                      + field(GenerationSettings, "temperature", "generation.") + field(RunSpec, "seed")
                      + field(Resources, "gpus", "resources.")),
         "engine": field(GenerationSettings, "engine", "generation."),
-        "grpo": fields(TrainSettings, "train.", "micro_batch", "iterations", "scale_rewards"),
+        "grpo": fields(TrainSettings, "train.", "micro_batch", "iterations", "scale_rewards", "warmup_steps", "pause_above"),
         "generation": fields(GenerationSettings, "generation.", "top_p", "server_url", "thinking"),
         "warm_up": fields(WarmUp, "warm_up.", *WarmUp.model_fields),
         "evaluate": fields(Evaluation, "evaluate.", *Evaluation.model_fields),
