@@ -26,7 +26,7 @@ PICTURES = {
     "needs docker": "M3 12.5h18c0 4-3 7-8.5 7C7 19.5 3 17 3 12.5M6 9.5h3v3H6zM9 9.5h3v3H9zM12 9.5h3v3h-3zM9 6.5h3v3H9z",
     "not run here": "M4.5 19.5h15M6 19.5V9l6-4.5L18 9v10.5M10 19.5v-5h4v5",
 }
-MOST_FRAMES = 25
+MOST_FRAMES = 13
 NAMED = 3
 """Tools and facts that a card names; the rest is behind its folds."""
 

@@ -22,7 +22,7 @@ Status = Literal["built in", "on this machine", "needs network", "needs docker",
 STATUSES: dict[Status, str] = {
     "built in": "ships here and is served for a run",
     "on this machine": "a folder, a class or a server of this machine",
-    "needs network": "a server elsewhere",
+    "needs network": "a server elsewhere, or a download first",
     "needs docker": "an image that Docker runs",
     "not run here": "known from what is published; it wants more than was at hand to try it",
 }

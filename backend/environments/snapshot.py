@@ -52,7 +52,7 @@ class Card:
     def listed(self, checkout: str = "") -> Listed:
         """`checkout` is the folder its repository was cloned to; without one it can't be played yet."""
         folder = "" if self.path == "." else f"/{self.path}"
-        first = "" if checkout else f"git clone {self.repository}, and say below where it is"
+        first = "" if checkout else f"git clone {self.repository}, and say above the cards where it is"
         return Listed(f"folder:{checkout.rstrip('/')}{folder}" if checkout else "", self.name, self.about,
                       "on this machine" if checkout else "not run here", "a folder, served here", tools=self.tools,
                       licence=self.licence, page=self.page, first=first,
