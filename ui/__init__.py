@@ -35,6 +35,7 @@ PAGES = (
     ("", "Runs", "ui.runs"),
     ("launch", "Launch", "ui.launch"),
     ("environments", "Environments", "ui.environments"),
+    ("play", "Play", "ui.play"),
     ("run", "Watch", "ui.watch"),
     ("episode", "Replay", "ui.replay"),
 )

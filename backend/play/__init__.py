@@ -6,10 +6,11 @@
     keep        writes episodes into the run `played`, where they are replayed and compared like any other
 """
 
-from backend.play.baseline import Baseline
-from backend.play.choosing import Chosen, chosen, worth_by
+from backend.play.baseline import Baseline, Row, by_hand
+from backend.play.choosing import Chosen, chosen, players_of, worth_by
 from backend.play.keeping import Kept, keep
 from backend.play.sitting import Sitting
-from backend.play.sittings import Sittings
+from backend.play.sittings import Seat, Series, Sittings
 
-__all__ = ["Baseline", "Chosen", "Kept", "Sitting", "Sittings", "chosen", "keep", "worth_by"]
+__all__ = ["Baseline", "Chosen", "Kept", "Row", "Seat", "Series", "Sitting", "Sittings", "by_hand", "chosen", "keep",
+           "players_of", "worth_by"]

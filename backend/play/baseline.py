@@ -2,15 +2,19 @@
 
 import asyncio
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from backend.environments import Source, Task
 from backend.environments.players import players
 from backend.play.sitting import Sitting
-from backend.records import UNSCORED, EnvironmentSpec, RewardTerm
+from backend.records import UNSCORED, EnvironmentSpec, Episode, RewardTerm
+from backend.store import Run
 
 AT_ONCE = 4
+MOST_KEPT = 10_000
+"""Episodes of people that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,36 @@ class Baseline:
         return [self._row(player) for player in self.players]
 
     def _row(self, player: str) -> Row:
-        episodes = [sitting.episode() for sitting in self.sittings if sitting.policy.name == player]
-        scored = [episode for episode in episodes if episode.status not in UNSCORED]
-        won = [episode.status == "won" for episode in scored if episode.facts.get("won") is not None]
-        return Row(player, len(scored), _mean(won), _mean([len(episode.turns) for episode in scored]),
-                   {term.name: _mean([episode.scores.get(term.name) for episode in scored]) for term in self.terms},
-                   _mean([episode.total for episode in scored]))
+        return row(player, [Game.of(sitting.episode()) for sitting in self.sittings if sitting.policy.name == player],
+                   [term.name for term in self.terms])
+
+
+class Game(NamedTuple):
+    status: str
+    won: Any
+    turns: int
+    scores: Mapping[str, float | None]
+    total: float | None
+
+    @classmethod
+    def of(cls, episode: Episode) -> "Game":
+        return cls(episode.status, episode.facts.get("won"), len(episode.turns), episode.scores, episode.total)
+
+
+def row(player: str, games: Sequence[Game], terms: Sequence[str]) -> Row:
+    """What they come to; unscored games don't count."""
+    scored = [game for game in games if game.status not in UNSCORED]
+    return Row(player, len(scored), _mean([game.status == "won" for game in scored if game.won is not None]),
+               _mean([game.turns for game in scored]),
+               {name: _mean([game.scores.get(name) for game in scored]) for name in terms},
+               _mean([game.total for game in scored]))
+
+
+def by_hand(run: Run) -> Row:
+    """What people earned in a run that keeps what was played."""
+    games = [Game(kept.status, kept.facts.get("won"), kept.turns, kept.scores, kept.total)
+             for kept in run.episodes(phase="play", policy="human", limit=MOST_KEPT)]
+    return row("by hand", games, [term.name for term in run.spec.rewards])
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

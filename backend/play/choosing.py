@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from backend.environments import EPISODE_FACTS, Description, Source, Task
+from backend.environments.players import players
 from backend.environments.sources import check
 from backend.errors import RunNotFound, SpecError
 from backend.records import EnvironmentSpec, RewardTerm, TaskSelection
@@ -52,6 +53,11 @@ def task_of(source: Source, asked: EnvironmentSpec) -> Task:
     if not tasks:
         raise SpecError("task", f"{asked.use} has no such task; choose another")
     return tasks[0]
+
+
+def players_of(use: str) -> list[str]:
+    """Names of the scripted players, the best first."""
+    return list(players(use))
 
 
 def worth_by(store: Store, use: str, most: int = 20) -> list[tuple[str, str]]:

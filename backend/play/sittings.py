@@ -71,6 +71,8 @@ class Series:
     work: asyncio.Task
     used: float = field(default_factory=time.monotonic)
     problem: str = ""
+    run: str = ""
+    """Where its episodes are, once they are kept."""
 
 
 class Sittings:
@@ -177,7 +179,8 @@ class Sittings:
     async def _play_all(self, id: str, baseline: Baseline) -> None:
         try:
             await baseline.play()
-            await asyncio.to_thread(keep, self.store, baseline.sittings)
+            kept = await asyncio.to_thread(keep, self.store, baseline.sittings)
+            self._series[id].run = kept[0].run if kept else ""
         except OrtamError as error:
             self._series[id].problem = str(error)
         except Exception as error:  # a task nobody waits for: the page that looks is told instead

@@ -1,0 +1,264 @@
+/* Play: one game in this browser. The server knows it by an id that is kept here; the address says what is played. */
+window.ortamPlay = (root, server) => {
+  const page = root.querySelector(".o-playing");
+  if (!page || page.dataset.ready) return;
+  page.dataset.ready = "yes";
+  document.title = "Play · Ortam";
+  const setup = page.querySelector(".o-setup"), baseline = page.querySelector(".o-baseline");
+  const slots = Object.fromEntries([...page.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
+  const KEPT = "ortam-play", STEP = 500, LOOK = 400;
+  let game = null;       // {id, over, script, turn, keys}
+  let extra = {};        // of the address: options, task
+  let busy = false, ticket = 0, timer = 0, told = "", comparing = 0;
+
+  // ------------------------------------------------------------------------------------------------- what is chosen
+
+  const pills = () => [...setup.querySelectorAll("[name=o-use]")];
+  const use = () => setup.use.value.trim() || pills().find((pill) => pill.checked)?.value || "";
+  const choose = (wanted) => {
+    const pill = pills().find((each) => each.value === wanted);
+    for (const each of pills()) each.checked = each === pill;
+    setup.use.value = pill ? "" : wanted;
+  };
+  const asked = () => ({ use: use(), seed: setup.seed.value.trim(), worth: setup.worth.value || "own", ...extra });
+  const address = () => {
+    const { use, seed, worth, options, task } = asked(), query = new URLSearchParams({ use });
+    if (task) query.set("task", task);
+    else query.set("seed", seed || "0");
+    if (worth !== "own") query.set("worth", worth);
+    if (options) query.set("options", options);
+    history.replaceState(null, "", `${location.pathname}?${query}`);
+  };
+  const about = async (wanted = "own") => {
+    const of = use();
+    if (!of || told === of) return;
+    told = of;
+    try {
+      const answer = await server.about({ use: of });
+      if (told !== of || answer.problem) return;
+      setup.worth.innerHTML = answer.worth;
+      setup.worth.value = wanted;
+      if (setup.worth.selectedIndex < 0) setup.worth.selectedIndex = 0;
+      setup.querySelector("[data-players]").innerHTML = answer.players;
+    } catch { told = ""; }
+  };
+
+  // --------------------------------------------------------------------------------------------------------- a game
+
+  const trouble = (html) => { slots.trouble.innerHTML = html; };
+  const lost = () => trouble('<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server doesn\'t answer.'
+    + '</span><span class="o-muted">The game waits for a quarter of an hour. Try again when the server is back.</span></div>');
+  const remember = () => { try { sessionStorage.setItem(KEPT, JSON.stringify({ id: game?.id, at: location.search })); } catch { /* forbidden */ } };
+  const waits = (yes) => { busy = yes; page.classList.toggle("o-busy", yes); };
+
+  const begin = async (player) => {
+    if (!use()) return setup.use.focus();
+    const mine = ++ticket, before = game?.id;
+    clearTimeout(timer);
+    waits(true);
+    trouble("");
+    game = null;
+    page.classList.add("o-on");
+    const name = pills().find((pill) => pill.checked)?.nextElementSibling.textContent ?? use();
+    slots.table.innerHTML = '<p class="o-muted o-starting"></p><div class="o-skeleton" role="status" aria-label="Loading"><i class="o-tall"></i><i></i></div>';
+    slots.table.firstChild.textContent = `Starting ${name}…`;
+    address();
+    await about(asked().worth);
+    try {
+      const answer = await server.begin({ ...asked(), player: player ?? null, instead: before ?? null });
+      if (mine === ticket) show(answer, true);
+    } catch { if (mine === ticket) { slots.table.replaceChildren(); lost(); } }
+    if (mine === ticket) waits(false);
+  };
+
+  const show = (answer, fresh = false) => {
+    if (answer.problem) {
+      if (fresh) { slots.table.replaceChildren(); page.classList.remove("o-on"); }
+      return trouble(answer.problem);
+    }
+    trouble("");
+    const at = document.activeElement?.closest?.("[data-tool]") ? document.activeElement : null;
+    const back = at && { tool: at.closest("[data-tool]").dataset.tool, argument: at.dataset.argument };
+    game = { ...answer, id: answer.id ?? game.id };
+    delete game.html;
+    slots.table.innerHTML = answer.html;
+    baseline.hidden = false;
+    document.title = `${answer.title} · Play · Ortam`;
+    remember();
+    const field = back && [...slots.table.querySelectorAll("[data-tool]")].find((form) => form.dataset.tool === back.tool)
+      ?.querySelector(back.argument ? `[data-argument="${CSS.escape(back.argument)}"]` : "input, textarea, button");
+    if (field) field.focus({ preventScroll: true });
+    else if (fresh || at) slots.table.querySelector(".o-guess input, .o-over .o-primary")?.focus({ preventScroll: true });
+    if (game.script && !game.over) timer = setTimeout(advance, STEP);
+  };
+
+  const ask = async (work) => {
+    if (busy || !game) return;
+    const mine = ticket;
+    waits(true);
+    try {
+      const answer = await work();
+      if (mine === ticket) show(answer);
+    } catch { if (mine === ticket) lost(); }
+    if (mine === ticket) waits(false);
+  };
+  const act = (tool, sent) => ask(() => server.call({ id: game.id, tool, arguments: sent }));
+  const advance = () => ask(() => server.advance({ id: game.id }));
+
+  // -------------------------------------------------------------------------------------------------- what is sent
+
+  const open = (part) => decodeURIComponent(part);
+  const collect = (form) => {
+    let sent = {};
+    for (const field of form.querySelectorAll("[data-argument]")) {
+      const { argument, kind } = field.dataset, needed = "needed" in field.dataset, raw = field.value;
+      let value = raw;
+      if (kind === "boolean") {
+        if (!needed && !field.checked) continue;
+        value = field.checked;
+      } else if (raw.trim() === "" && !needed) continue;
+      else if (kind === "integer" || kind === "number") value = raw.trim() !== "" && isFinite(raw) ? Number(raw) : raw;
+      else if (kind === "choice") value = JSON.parse(open(raw));
+      else if (kind === "guess") value = `[${raw.trim().toLowerCase()}]`;
+      else if (kind === "json") {
+        try { value = JSON.parse(raw); } catch {
+          field.setCustomValidity("This isn't JSON. Text stands in double quotes.");
+          field.reportValidity();
+          return null;
+        }
+      }
+      if (argument === "") sent = value;
+      else sent[open(argument)] = value;
+    }
+    return sent;
+  };
+
+  /* The word being typed stands in the first empty row of the board. */
+  const word = () => slots.table.querySelector(".o-guess input");
+  const letters = () => (word()?.value ?? "").replace(/[^a-z]/gi, "");
+  const paint = () => {
+    const row = [...slots.table.querySelectorAll(".o-stage .o-wordle-row")].find((each) => each.querySelector(".o-tile:not(.o-g, .o-y, .o-x)"));
+    const typed = letters().toUpperCase();
+    row?.querySelectorAll(".o-tile").forEach((tile, n) => {
+      tile.textContent = typed[n] ?? "";
+      tile.classList.toggle("o-typed", Boolean(typed[n]));
+    });
+  };
+  const type = (letter) => {
+    const input = word();
+    if (!input || letters().length >= 12) return;
+    input.value = letters() + letter;
+    paint();
+  };
+  const rub = () => {
+    const input = word();
+    if (input) input.value = letters().slice(0, -1);
+    paint();
+  };
+
+  // -------------------------------------------------------------------------------------------------------- baseline
+
+  const compare = async (button) => {
+    const mine = ++comparing;
+    button.disabled = true;
+    slots.baseline.innerHTML = '<p class="o-muted">Starting…</p>';
+    try {
+      const begun = await server.compare({ ...asked(), games: baseline.querySelector("[name=games]").value });
+      let answer = begun;
+      while (!answer.problem && !answer.done && mine === comparing) {
+        answer = await server.compared({ id: begun.id });
+        if (answer.html) slots.baseline.innerHTML = answer.html;
+        if (!answer.done) {
+          if (answer.games) button.textContent = `${answer.played} of ${answer.games} games…`;
+          await new Promise((done) => setTimeout(done, LOOK));
+        }
+      }
+      if (answer.problem) slots.baseline.innerHTML = answer.problem;
+    } catch { slots.baseline.innerHTML = ""; lost(); }
+    button.textContent = "Play them";
+    button.disabled = false;
+  };
+
+  // ----------------------------------------------------------------------------------------------------------- events
+
+  setup.addEventListener("submit", (event) => { event.preventDefault(); begin(); });
+  setup.addEventListener("input", (event) => {
+    if (event.target.name === "o-use") setup.use.value = "";
+    if (event.target.name === "use") for (const pill of pills()) pill.checked = false;
+    if (event.target.name === "o-use" || event.target.name === "use") extra = {};
+    if (event.target.name === "o-use") { about(); begin(); }
+    if (event.target.name === "seed") delete extra.task;
+  });
+  setup.use.addEventListener("change", () => about());
+
+  page.addEventListener("submit", (event) => {
+    const form = event.target.closest("[data-tool]");
+    if (!form) return;
+    event.preventDefault();
+    const sent = collect(form);
+    if (sent !== null) act(open(form.dataset.tool), sent);
+  });
+  page.addEventListener("input", (event) => {
+    event.target.setCustomValidity?.("");
+    if (event.target === word()) paint();
+  });
+  page.addEventListener("click", (event) => {
+    const key = event.target.closest(".o-stage .o-key");
+    if (key && word()) return type(key.textContent);
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.dataset.call) return void act(open(button.dataset.call), JSON.parse(open(button.dataset.arguments)));
+    if (button.dataset.player) return void begin(button.dataset.player);
+    switch (button.dataset.do) {
+      case "end": clearTimeout(timer); return void ask(() => server.end({ id: game.id }));
+      case "again": return void begin();
+      case "next": setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
+      case "rub": rub(); return word()?.focus();
+      case "compare": return void compare(button);
+    }
+  });
+
+  const ARROWS = { ArrowLeft: ["move", { direction: "left" }], ArrowRight: ["move", { direction: "right" }], ArrowDown: ["stay", {}] };
+  const press = (event) => {
+    if (!page.isConnected) return document.removeEventListener("keydown", press);
+    if (!game || game.over || game.script || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select")) return;
+    if (game.keys === "arrows" && event.key in ARROWS) {
+      event.preventDefault();
+      return void act(...ARROWS[event.key]);
+    }
+    if (game.keys === "guess" && /^[a-z]$/i.test(event.key)) {
+      event.preventDefault();
+      word()?.focus({ preventScroll: true });
+      type(event.key);
+    }
+  };
+  document.addEventListener("keydown", press);
+
+  // ------------------------------------------------------------------------------------------------------------ start
+
+  const resume = async () => {
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    if (!query.use) return;
+    choose(query.use);
+    setup.seed.value = query.seed ?? "0";
+    extra = Object.fromEntries(["options", "task"].filter((name) => query[name]).map((name) => [name, query[name]]));
+    await about(query.worth);
+    if ("readOnly" in page.dataset) return;
+    let kept = null;
+    try { kept = JSON.parse(sessionStorage.getItem(KEPT)); } catch { /* forbidden, or not ours */ }
+    if (kept?.id && kept.at === location.search) {
+      const mine = ++ticket;
+      try {
+        const answer = await server.look({ id: kept.id });
+        if (mine !== ticket) return;
+        if (!answer.problem) {
+          page.classList.add("o-on");
+          return show(answer, true);
+        }
+      } catch { return lost(); }
+    }
+    begin();
+  };
+  resume();
+};

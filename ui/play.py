@@ -1,0 +1,136 @@
+"""Play: any environment by hand, with the rewards a model would get; scripted players take the same seat.
+
+What is being played lives in the server's memory under a random id that only this browser has; the address says what is
+played (`/play?use=wordle&seed=3`), so that it can be sent to someone, who then plays the same task.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from backend.environments.catalog import CATALOG
+from backend.errors import OrtamError
+from backend.play import Chosen, Sittings, by_hand, chosen, players_of, worth_by
+from ui import play_parts, shell
+from ui.written import attribute, text
+
+HERE = Path(__file__).parent
+CSS = [HERE / "play.css"]
+JS = [HERE / "play.js"]
+
+START = "(function begin() { window.ortamPlay ? window.ortamPlay(element, server) : setTimeout(begin, 20); })()"
+READ_ONLY = "This site only shows runs; start it without --read-only to play."
+GAMES = 20
+"""Tasks of a baseline."""
+
+Asked = dict[str, Any]
+Answer = dict[str, Any]
+
+
+def build(store, launcher) -> None:
+    sittings = Sittings(store)
+
+    def said(work) -> Answer:
+        """What `work` gives, or a sentence."""
+        try:
+            if launcher is None:
+                raise OrtamError(READ_ONLY)
+            return work()
+        except OrtamError as error:
+            sentence = str(error)
+            return {"problem": shell.problem(sentence[:1].upper() + sentence[1:])}
+
+    def about(asked: Asked) -> Answer:
+        """What can be chosen for an environment: whose rewards, and who may play in one's place."""
+        use = str(asked.get("use", ""))
+        return said(lambda: {"worth": play_parts.options(worth_by(store, use)),
+                             "players": play_parts.players(players_of(use))})
+
+    def begin(asked: Asked) -> Answer:
+        return said(lambda: table(sittings.begin(choice(store, asked), asked.get("player"), asked.get("instead"))))
+
+    def look(asked: Asked) -> Answer:
+        return said(lambda: table(str(asked.get("id"))))
+
+    def call(asked: Asked) -> Answer:
+        return said(lambda: drawn(sittings.call(str(asked.get("id")), str(asked.get("tool")), asked.get("arguments"))))
+
+    def advance(asked: Asked) -> Answer:
+        return said(lambda: drawn(sittings.advance(str(asked.get("id")))))
+
+    def end(asked: Asked) -> Answer:
+        return said(lambda: drawn(sittings.end(str(asked.get("id")))))
+
+    def compare(asked: Asked) -> Answer:
+        return said(lambda: {"id": sittings.compare(choice(store, asked), int(asked.get("games") or GAMES))})
+
+    def compared(asked: Asked) -> Answer:
+        return said(lambda: comparison(store, sittings, str(asked.get("id"))))
+
+    def table(id: str) -> Answer:
+        return {"id": id, **drawn(sittings.look(id))}
+
+    drawn = play_parts.drawn
+    shell.html(page(read_only=launcher is None), js_on_load=START,
+               server_functions=[about, begin, look, call, advance, end, compare, compared])
+
+
+def choice(store, asked: Asked) -> Chosen:
+    """Raises OrtamError."""
+    options = asked.get("options")
+    try:
+        options = json.loads(options) if isinstance(options, str) and options.strip() else options or {}
+    except ValueError:
+        raise OrtamError("options in this address aren't JSON; leave them out, or write them as {\"name\": value}"
+                         ) from None
+    if not isinstance(options, dict):
+        raise OrtamError("options in this address must be a JSON object, such as {\"name\": value}")
+    number, task = str(asked.get("seed") or "").strip(), str(asked.get("task") or "").strip()
+    if number and not number.isdecimal():
+        raise OrtamError(f"seed must be a whole number, not {number!r:.40}")
+    return chosen(store, str(asked.get("use") or ""), int(number) if number else None, task or None,
+                  worth=str(asked.get("worth") or ""), options=options)
+
+
+def comparison(store, sittings: Sittings, id: str) -> Answer:
+    series = sittings.compared(id)
+    rows, done = series.baseline.rows(), series.work.done()
+    if done and series.run:
+        rows.append(by_hand(store.run(series.run)))
+    names = [term.name for term in series.baseline.terms]
+    told = shell.problem(series.problem[:1].upper() + series.problem[1:]) if series.problem else ""
+    return {"html": told + play_parts.baseline(rows, names, series.run), "done": done,
+            "played": len(series.baseline.sittings), "games": series.baseline.games}
+
+
+def page(read_only: bool) -> str:
+    notice = shell.problem("This site only shows runs.", "Start it without --read-only to play.", "warning")
+    pills = "".join(
+        f'<label><input type="radio" name="o-use" value="{attribute(name)}"><span>{text(entry.title)}</span></label>'
+        for name, entry in CATALOG.items())
+    begin = shell.empty("Play what a model would play", "Choose an environment above. You get the same observations, the "
+                        "same tools and the same rewards as a model in training, and what you play is kept like any "
+                        "other episode.")
+    return f"""<div class="o-playing"{" data-read-only" * read_only}>
+  <header class="o-play-top"><h1 class="o-title">Play</h1>
+    <form class="o-setup" autocomplete="off">
+      <div class="o-segments" role="radiogroup" aria-label="Environment">{pills}</div>
+      <label class="o-setup-use"><span class="o-sr">Another environment</span><input type="text" name="use"
+        placeholder="or where it comes from: openenv+http://…" spellcheck="false" autocomplete="off"></label>
+      <label class="o-setup-seed"><span>Seed</span><input type="text" name="seed" inputmode="numeric" value="0"
+        autocomplete="off"></label>
+      <label class="o-setup-worth"><span>Worth by</span><select name="worth"></select></label>
+      <button class="o-button o-primary" type="submit">New game</button>
+      <span class="o-setup-players" data-players></span>
+    </form></header>
+  {notice if read_only else ""}
+  <div data-slot="trouble"></div>
+  <div data-slot="table">{begin}</div>
+  <section class="o-card o-baseline" hidden>
+    <div class="o-baseline-head"><h2 class="o-h2">Baseline</h2>
+      <p class="o-muted">What scripted players earn by the same rewards, on this seed and the ones after it.</p>
+      <label>Games <input type="text" name="games" inputmode="numeric" value="{GAMES}" autocomplete="off"></label>
+      <button type="button" class="o-button o-small" data-do="compare">Play them</button></div>
+    <div data-slot="baseline"></div>
+  </section>
+</div>"""
