@@ -28,7 +28,7 @@ def mcp_cases() -> dict[str, dict[str, Any]]:
 def build(sessions: int):
     import time
 
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Response
     from fastmcp import FastMCP
     from fastmcp.tools import Tool
     from fastmcp.tools.base import ToolResult
@@ -42,6 +42,9 @@ def build(sessions: int):
 
     whole = FastAPI()
     whole.get("/health")(lambda: {"status": "healthy"})
+    whole.get("/asleep/schema")(lambda: Response(status_code=503))
+    whole.get("/private/schema")(lambda: Response(status_code=401))
+    whole.get("/page/schema")(lambda: Response("<html>"))
 
     def serve(path: str, env, action, observation, **more):
         whole.mount(f"/{path}", create_app(env, action, observation, env_name=path, **{"max_concurrent_envs": sessions,

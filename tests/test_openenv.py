@@ -402,9 +402,23 @@ def test_nothing_there_is_said_with_the_address():
             ask(spec("openenv+http://127.0.0.1:9"))
 
 
-def test_something_else_there_is_said(served):
-    with pytest.raises(EnvironmentFailed, match="but not as an OpenEnv server"):
-        described(at(served, "nothing"))
+@pytest.mark.parametrize("path, says", [
+    ("nothing", "answers, but not as an OpenEnv server; correct the address .HTTP 404"),
+    ("asleep", "isn't up yet: wait for it, or wake a sleeping Space by opening its page .HTTP 503"),
+    ("private", "refuses access: for a private Space set HF_TOKEN"),
+    ("page", "something that isn't JSON; is it an OpenEnv server"),
+])
+def test_something_else_there_is_said(served, path, says):
+    with pytest.raises(EnvironmentFailed, match=says):
+        described(at(served, path))
+
+
+def test_a_host_that_answers_for_a_server_that_sleeps_is_told_apart(served):
+    with pytest.raises(discovery.NotUp):
+        discovery.schemas(f"{served}/asleep")
+    with pytest.raises(EnvironmentFailed) as failed:
+        discovery.schemas(f"{served}/private")
+    assert not isinstance(failed.value, discovery.NotUp)
 
 
 def test_a_server_that_answers_is_reached(served):

@@ -16,6 +16,11 @@ from backend.environments.addresses import is_this_machine, secret_headers
 from backend.errors import EnvironmentFailed
 
 SECONDS = 10.0
+STARTING = (502, 503, 504)
+
+
+class NotUp(EnvironmentFailed):
+    """Its host answers for it: it is starting, or asleep."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,8 @@ def get(url: str, seconds: float, body: Any = None) -> Any:
         with opener.open(request, timeout=seconds) as answer:
             return json.loads(answer.read())
     except HTTPError as error:
-        raise EnvironmentFailed(f"{place} {_meaning(error.code)} (HTTP {error.code}).") from error
+        failed = NotUp if error.code in STARTING else EnvironmentFailed
+        raise failed(f"{place} {_meaning(error.code)} (HTTP {error.code}).") from error
     except (URLError, OSError) as error:
         cause = getattr(error, "reason", None) or error
         raise EnvironmentFailed(f"Nothing answers at {place} ({cause}); start the server or correct the "
@@ -96,7 +102,7 @@ def _meaning(code: int) -> str:
         return "refuses access: for a private Space set HF_TOKEN in the environment this was started from"
     if code == 404:
         return "answers, but not as an OpenEnv server; correct the address"
-    if code in (502, 503, 504):
+    if code in STARTING:
         return "isn't up yet: wait for it, or wake a sleeping Space by opening its page"
     return "answers with an error; its log says why"
 

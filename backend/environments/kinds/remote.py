@@ -41,8 +41,14 @@ def check(spec: EnvironmentSpec) -> None:
     numbers(spec.tasks.indices or ())
 
 
-def described(spec: EnvironmentSpec) -> Description:
-    return adapter(address(spec.use), SHORTLY).description
+def described(spec: EnvironmentSpec) -> Description | None:
+    """None for a Space that sleeps: a run wakes it."""
+    try:
+        return adapter(address(spec.use), SHORTLY).description
+    except discovery.NotUp:
+        if spec.use.startswith("space:"):
+            return None
+        raise
 
 
 @contextmanager
