@@ -17,6 +17,7 @@ from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
+from backend.store.sorting import SORTABLE
 from backend.store.spec_file import from_kept_yaml
 from backend.store.writing import RunWriter, held, hold, write_whole
 
@@ -247,7 +248,7 @@ class Run:
         return self._reading.neighbours(id, self._terms(where, sort), where, sort, filters)
 
     def _terms(self, where: str | None, sort: str) -> list[str]:
-        if not where and not sort:
+        if not where and (not sort or sort.removeprefix("-") in SORTABLE):
             return []
         return [name for (name,) in self._reading.rows("SELECT DISTINCT name FROM curves WHERE environment = ''")]
 
