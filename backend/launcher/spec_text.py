@@ -28,9 +28,14 @@ class Recipe(NamedTuple):
 
 
 def recipes() -> dict[str, Recipe]:
-    """The shipped recipes by name, `quickstart` first."""
-    files = sorted(RECIPES.glob("*.yaml"), key=lambda path: (path.stem != "quickstart", path.stem))
-    return {path.stem: _recipe(path) for path in files}
+    """The shipped recipes by name: `quickstart` first, and those that need a GPU last."""
+    found = [_recipe(path) for path in RECIPES.glob("*.yaml")]
+    found.sort(key=lambda recipe: (recipe.name != "quickstart", _needs_a_gpu(recipe.spec_text), recipe.name))
+    return {recipe.name: recipe for recipe in found}
+
+
+def _needs_a_gpu(text: str) -> bool:
+    return bool(yaml.safe_load(text).get("resources", {}).get("gpus"))
 
 
 def _recipe(path: Path) -> Recipe:
