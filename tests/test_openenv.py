@@ -405,7 +405,7 @@ def test_nothing_there_is_said_with_the_address():
 @pytest.mark.parametrize("path, says", [
     ("nothing", "answers, but not as an OpenEnv server; correct the address .HTTP 404"),
     ("asleep", "isn't up yet: wait for it, or wake a sleeping Space by opening its page .HTTP 503"),
-    ("private", "refuses access: for a private Space set HF_TOKEN"),
+    ("private", "refuses access: for a private Space of yours set HF_TOKEN"),
     ("page", "something that isn't JSON; is it an OpenEnv server"),
 ])
 def test_something_else_there_is_said(served, path, says):
@@ -426,12 +426,15 @@ def test_a_server_that_answers_is_reached(served):
         assert there == f"{served}/odd"
 
 
-def test_a_token_is_shown_to_spaces_only(monkeypatch):
+def test_a_token_is_shown_only_to_the_spaces_one_names_as_ones_own(monkeypatch):
     from backend.environments.addresses import secret_headers
 
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    assert secret_headers("https://me-env.hf.space/schema") == {}
+    monkeypatch.setenv("ORTAM_PRIVATE_SPACES", "me/Env, me/other_one")
+    assert secret_headers("wss://me-other-one.hf.space/ws") == {"Authorization": "Bearer hf_secret"}
     assert secret_headers("https://me-env.hf.space/schema") == {"Authorization": "Bearer hf_secret"}
-    for url in ("http://me-env.hf.space", "https://evil.example/hf.space", "https://xhf.space", "http://127.0.0.1:80"):
+    for url in ("http://me-env.hf.space", "https://you-env.hf.space", "https://evil.example/hf.space", "https://xhf.space", "http://127.0.0.1:80"):
         assert secret_headers(url) == {}
 
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -32,9 +33,15 @@ def is_this_machine(url: str) -> bool:
 
 
 def secret_headers(url: str) -> dict[str, str]:
-    """A private Space asks for the token of the Hub; nobody else is shown it."""
-    parts = urlsplit(url)
-    token = os.environ.get("HF_TOKEN")
-    if token and parts.scheme in ("https", "wss") and (parts.hostname or "").endswith(".hf.space"):
+    """The Hub's token for one's own private Spaces, which are named in ORTAM_PRIVATE_SPACES: `owner/name`, with spaces
+    or commas between. A Space gets the headers it is asked with, so no other is ever shown the token."""
+    token, parts = os.environ.get("HF_TOKEN"), urlsplit(url)
+    mine = {host_of_space(name) for name in re.split(r"[\s,]+", os.environ.get("ORTAM_PRIVATE_SPACES", "")) if name}
+    if token and parts.scheme in ("https", "wss") and parts.hostname in mine:
         return {"Authorization": f"Bearer {token}"}
     return {}
+
+
+def host_of_space(name: str) -> str:
+    """`owner/name` -> its host: lower case, and a dash for all that a host name can't hold."""
+    return f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}.hf.space"

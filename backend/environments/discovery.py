@@ -99,7 +99,8 @@ def get(url: str, seconds: float, body: Any = None) -> Any:
 
 def _meaning(code: int) -> str:
     if code in (401, 403):
-        return "refuses access: for a private Space set HF_TOKEN in the environment this was started from"
+        return ("refuses access: for a private Space of yours set HF_TOKEN, and its owner/name in ORTAM_PRIVATE_SPACES, in "
+                "the environment this was started from")
     if code == 404:
         return "answers, but not as an OpenEnv server; correct the address"
     if code in STARTING:

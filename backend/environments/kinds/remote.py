@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from backend.environments import Description, Source, discovery
 from backend.environments.adapters.recognised import adapter
-from backend.environments.addresses import checked
+from backend.environments.addresses import checked, host_of_space
 from backend.environments.openenv import OpenEnvSource
 from backend.environments.tasks import no_splits, numbers
 from backend.errors import EnvironmentFailed, SpecError
@@ -30,9 +30,7 @@ def address(use: str) -> str:
     name = use.removeprefix("space:")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise SpecError("use", f"{name!r:.100} isn't a Space; write its owner and name, such as space:openenv/echo_env")
-    # Hosts of Spaces: lower case, and a dash for all that a host name can't hold.
-    host = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return f"https://{host}.hf.space"
+    return f"https://{host_of_space(name)}"
 
 
 def check(spec: EnvironmentSpec) -> None:
