@@ -58,8 +58,8 @@ def arguments(spec: RunSpec, output: Path, processes: int, max_turns: int, terms
                         f"of {share}")
     on_cpu = spec.resources.gpus == 0
     settings = dict(
-        output_dir=str(output), max_steps=train.steps, learning_rate=train.learning_rate, lr_scheduler_type="constant_with_warmup",
-        warmup_steps=train.warmup_steps,
+        output_dir=str(output), max_steps=train.steps, learning_rate=train.learning_rate,
+        lr_scheduler_type="constant_with_warmup", warmup_steps=train.warmup_steps,
         per_device_train_batch_size=batch, gradient_accumulation_steps=share // batch, num_generations=train.group_size,
         num_iterations=train.iterations, beta=train.kl, scale_rewards=train.scale_rewards,
         max_completion_length=train.max_completion_tokens, max_tool_calling_iterations=max_turns,

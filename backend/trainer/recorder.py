@@ -84,12 +84,7 @@ class RecordedTrainer(GRPOTrainer):
         mine["seconds/environment"].append(time.perf_counter() - started - sum(self._model_seconds))
         ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
         self._spoken = [self._said(of_one, mask) for of_one, mask in zip(ids, masks, strict=True)]
-        self._truncated = []
-        for sample, seat in enumerate(self._seats):
-            last = self._completions[sample][-1]
-            cut = last["role"] == "tool" or id(last) in self._played(sample)
-            truncated = cut or ids[sample][-1] not in ends
-            self._truncated.append(truncated)
+        self._truncated = [of_one[-1] not in ends or self._cut(sample) for sample, of_one in enumerate(ids)]
         self._score()
         return generated
 
@@ -127,6 +122,11 @@ class RecordedTrainer(GRPOTrainer):
         runs = [list(run) for mine, run in groupby(zip(ids, mask, strict=True), key=lambda pair: pair[1]) if mine]
         return [Spoken(len(run), self._tokenizer.decode([token for token, _ in run])) for run in runs]
 
+    def _cut(self, sample: int) -> bool:
+        """Whether the answers to the last calls, or what would follow them, found no room in the token budget."""
+        last = self._completions[sample][-1]
+        return last["role"] == "tool" or id(last) in self._played(sample)
+
     def _played(self, sample: int) -> dict[int, Round]:
         return self._rounds.played[sample] if self._rounds else {}
 
@@ -151,8 +151,8 @@ class RecordedTrainer(GRPOTrainer):
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
             policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
             opening=play.opening or "", start_facts=play.start_facts, facts=facts, scores=scores, total=total,
-            advantage=advantage if self.model.training and total is not None else None, tokens=facts["completion_tokens"], started=play.started,
-            seconds=play.seconds, fault=fault.model_dump() if fault else None,
+            advantage=advantage if self.model.training and total is not None else None,
+            tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds, fault=fault.model_dump() if fault else None,
             judged={name: judged.model_dump() for name, judged in verdict.judged.items()},
             turns=[turn.model_dump() for turn in turns],
         )
