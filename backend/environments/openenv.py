@@ -36,7 +36,10 @@ class OpenEnvSource:
         return seeded_after(selection, options, count)
 
     async def open(self) -> "OpenEnvSession":
-        return OpenEnvSession(await _connect(self.base_url), self.base_url, self._adapter.fresh())
+        return self._session(await _connect(self.base_url))
+
+    def _session(self, socket) -> "OpenEnvSession":
+        return OpenEnvSession(socket, self.base_url, self._adapter.fresh())
 
 
 class OpenEnvSession:

@@ -102,7 +102,9 @@ class Playthrough:
             raise _Hung(f"{what} got no answer within {self._patience:g} s and was given up.") from error
 
     async def end(self) -> None:
-        """Closes the session; as often as you like."""
+        """Hears the environment's verdict, if it has one, and closes the session; as often as you like."""
+        if not self._one_at_a_time.locked():  # else a call that hangs is being left
+            await self._hear_verdict()
         if self._seconds is None and self._clock is not None:
             self._seconds = time.perf_counter() - self._clock
         await self._leave()
@@ -210,6 +212,17 @@ class Playthrough:
     def _keep(self, tool: str, arguments: Any, **what: Any) -> None:
         self.turns.append(Turn(index=len(self.turns), tool=tool, arguments=arguments, done=self.done,
                                facts=self.facts, **what))
+
+    async def _hear_verdict(self) -> None:
+        verdict = getattr(self._session, "verdict", None)
+        if verdict is None:
+            return
+        try:
+            reward = await self._in_time(verdict(), "The environment's reward")
+        except Exception as error:
+            self._failed(error)
+        else:
+            self._rewards += [] if reward is None else [reward]
 
     async def _leave(self) -> None:
         """Whatever happens on the way out, the episode is over."""

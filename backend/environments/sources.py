@@ -28,6 +28,7 @@ KINDS = {
     "docker:": "backend.environments.kinds.docker",
     "folder:": "backend.environments.kinds.folder",
     "textarena:": "backend.environments.kinds.textarena",
+    "python:": "backend.environments.kinds.python",
     "ors+": "backend.environments.kinds.ors",
     "ors:": "backend.environments.kinds.ors",
 }

@@ -97,6 +97,10 @@ def _descriptions(spec: RunSpec, ask: bool) -> dict[str, Description | None]:
 
 def _check_rewards(spec: RunSpec, found: dict[str, Description | None]) -> None:
     known = {name: _facts(description) for name, description in found.items() if description}
+    if unpriced := [name for name, description in found.items() if description and not description.rewards]:
+        if not spec.rewards:
+            raise SpecError("rewards", f"{unpriced[0]} proposes no reward term of its own; write one over its facts, such "
+                                       f"as {', '.join(list(known[unpriced[0]])[:5])}")
     for index, term in enumerate(spec.rewards):
         place = f"rewards.{index}.value (reward term {term.name})"
         if term.name in RESERVED_TERMS:
