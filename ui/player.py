@@ -51,9 +51,11 @@ def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
 
 
 def _head(episode: Episode, setting: Setting) -> str:
-    step = {"eval": "evaluation at step", "play": "played at step"}.get(episode.phase, "step")
+    step = f"{'evaluation at step' if episode.phase == 'eval' else 'step'} {episode.step}"
+    if episode.phase == "play":
+        step = f"by {episode.policy.name or 'hand'}"
     links = setting.links
-    crumbs = [_crumb(setting.name, links.get("watch")), _crumb(f"{step} {episode.step}", links.get("step")),
+    crumbs = [_crumb(setting.name, links.get("watch")), _crumb(step, links.get("step")),
               _crumb(f"group {episode.group}", links.get("group")),
               f'<h1 class="o-crumb" aria-current="page">episode {episode.sample}</h1>']
     why = f'<span class="o-muted">{text(episode.stop)}</span>' if episode.stop else ""

@@ -225,7 +225,8 @@ def _see(run: str, look: dict[str, str]) -> str:
 def card(run: str, episode: Episode, named: str = "transcript") -> str:
     """One episode, small: how it ended, what it was worth, where it belongs."""
     shown = viewer(episode, named).thumbnail(episode)
-    place = f"step {episode.step:,}" if episode.phase == "train" else "held-out"
+    elsewhere = {"play": episode.policy.name or "by hand"}.get(episode.phase, "held-out")
+    place = f"step {episode.step:,}" if episode.phase == "train" else elsewhere
     worth = "–" if episode.total is None else number(episode.total)
     words = {"env_error": "env failed", "env_lost": "env lost"}.get(episode.status, episode.status.replace("_", " "))
     total = "not scored" if episode.total is None else f"total {episode.total:.3g}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from backend.play.sitting import Sitting
-from backend.records import EnvironmentSpec, Event, Result, RewardTerm, RunSpec, TaskSelection
+from backend.records import EnvironmentSpec, Event, Result, RewardTerm, RunSpec, TaskSelection, TrainSettings
 from backend.store import Run, Store
 
 NAME, BY = "played", "by-hand"
@@ -41,7 +41,7 @@ def keep(store: Store, sittings: Sequence[Sitting]) -> list[Kept]:
                     places[group] = run.count_episodes(phase="play", group=group)
                 sample, places[group] = places[group], places[group] + 1
                 episodes.append(sitting.episode(id=f"play-{group}-{sample}", group=group, sample=sample))
-            if run.started() is None:
+            if not run.events():
                 writer.event(Event(at=time.time(), kind="start", text="played by hand and by scripts"))
             writer.record(episodes)
             writer.finish(Result(status="finished", reason="played by hand and by scripts", ended=time.time()))
@@ -56,7 +56,7 @@ def group_of(sitting: Sitting) -> int:
 
 def _run(store: Store, asked: EnvironmentSpec, terms: Sequence[RewardTerm]) -> Run:
     wanted = RunSpec(name=NAME, model=BY, environments=(asked.model_copy(update={"tasks": TaskSelection()}),),
-                     rewards=tuple(terms))
+                     rewards=tuple(terms), train=TrainSettings(steps=1, group_size=2, episodes_per_step=2))
     for summary in store.runs(NAME):
         if summary.name == NAME and (run := store.run(summary.id)).spec == wanted:
             return run
