@@ -17,6 +17,7 @@ from backend.environments.games import GameOver
 from backend.environments.games.text_game import TextGame
 from backend.environments.in_process import InProcess
 from backend.environments.listing import built_in
+from backend.environments.players import played, players
 from backend.environments.playthrough import Playthrough
 from backend.environments.sources import check, described, reach, source
 from backend.environments.text_games import GAMES
@@ -51,22 +52,9 @@ def here(name: str) -> InProcess:
     return InProcess(partial(TextGame, name), adapter(GAMES[name]))
 
 
-def moves(opening: str, rng: random.Random):
-    """Examples of moves that the rules give, with other numbers."""
-    shown = re.findall(r"\[[^\[\]\n]{1,20}\]", opening) or ["[1]"]
-    while True:
-        yield re.sub(r"\d", lambda _: str(rng.randrange(7)), rng.choice(shown))
-
-
 async def episode(played_on, name: str, seed: int, calls: int = 60) -> Playthrough:
-    play = Playthrough(played_on, spec(name, max_turns=calls))
-    await play.begin(Task(str(seed), seed))
-    for move in moves(play.opening or "", random.Random(seed)):
-        if play.done or play.fault or len(play.turns) == calls:
-            break
-        await play.call("act", {"message": move})
-    await play.end()
-    return play
+    player = players(f"textarena:{name}")["random"](random.Random(seed))
+    return await played(player, played_on, spec(name, max_turns=calls), Task(str(seed), seed))
 
 
 def story(play: Playthrough) -> list:

@@ -6,6 +6,7 @@ one: write it here and name it in `PLAYERS`.
 
 import asyncio
 import random
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
@@ -130,6 +131,18 @@ class SudokuGuesser:
                                                      if not clashes(cells, size, place, digit)]))
 
 
+class MoveGuesser:
+    """For a game whose moves are words: moves like those its rules show in brackets, with other numbers."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.shown: list[str] = []
+
+    def __call__(self, play: Playthrough) -> Call:
+        self.shown = self.shown or re.findall(r"\[[^\[\]\n]{1,20}\]", play.opening or "") or ["[1]"]
+        return "act", {"message": re.sub(r"\d", lambda _: str(self.rng.randrange(7)), self.rng.choice(self.shown))}
+
+
 def _cells(play: Playthrough) -> list[int]:
     return read(cast(str, play.facts["board"]))
 
@@ -161,4 +174,6 @@ PLAYERS: dict[str, dict[str, Callable[[random.Random], Player]]] = {
 
 def players(use: str) -> dict[str, Callable[[random.Random], Player]]:
     """Of any environment, from the best to the worst; where none was written for it, the random one alone."""
+    if use.startswith("textarena:"):
+        return {"random": MoveGuesser}
     return PLAYERS.get(use, {"random": RandomPlayer})
