@@ -45,7 +45,10 @@ def _settings(spec: RunSpec, refused: OrtamError | None) -> Finding:
 def _apart(sentence: str, otherwise: str) -> tuple[str, str]:
     """What is wrong, and the remedy: our errors say both in one sentence, with a semicolon between."""
     said, _, remedy = sentence.strip().partition("; ")
-    return said, f"{remedy[0].upper()}{remedy[1:].rstrip('.')}." if remedy else otherwise
+    if not remedy:
+        return said, otherwise
+    start = remedy[0] if "://" in remedy.split()[0] else remedy[0].upper()
+    return said, f"{start}{remedy[1:].rstrip('.')}."
 
 
 class _View:
