@@ -11,6 +11,7 @@ window.ortamLaunch = (root, server) => {
   const known = JSON.parse(page.dataset.known);
   const DRAFT = "ortam-draft";
   let asked = 0, waiting = null, touched = "form";
+  const terms = window.ortamTerms(page, server, () => changed());
   let base = {};  /* what was filled in last: settings that have no place in the form stay as they are */
 
   /* ------------------------------------------------------------------------------------------- values in, values out */
@@ -57,7 +58,7 @@ window.ortamLaunch = (root, server) => {
       if (found !== undefined || !part) write(input, found);
     }
     rows("environments", Array.isArray(spec.environments) ? spec.environments : []);
-    rows("rewards", Array.isArray(spec.rewards) ? spec.rewards : []);
+    terms.fill(Array.isArray(spec.rewards) ? spec.rewards : []);
     base = spec;
     shape();
   };
@@ -73,17 +74,13 @@ window.ortamLaunch = (root, server) => {
       if (part && !$(`[data-optional=${part}]`).checked) continue;
       put(draft, input.dataset.key, value(input));
     }
-    for (const kind of ["environments", "rewards"]) draft[kind] = rowsOf(kind).map(collectRow);
+    draft.environments = rowsOf("environments").map(collectRow);
+    draft.rewards = terms.read();
     return draft;
   };
   const collectRow = (row) => {
     const held = structuredClone(row.held ?? {});
     for (const input of inputs(row)) put(held, input.dataset.key, value(input));
-    const applies = all("[data-applies] input", row);
-    if (applies.length) {
-      const chosen = applies.filter((box) => box.checked).map((box) => box.value);
-      held.environments = chosen.length && chosen.length < applies.length ? chosen : null;
-    }
     return held;
   };
 
@@ -106,53 +103,24 @@ window.ortamLaunch = (root, server) => {
   };
   const uses = () => rowsOf("environments").map((row) => $("[data-key=use]", row).value.trim());
   const ids = () => rowsOf("environments").map((row) => $("[data-key=id]", row).value.trim());
+  const played = () => rowsOf("environments").map((row) => {
+    const { id, use, options } = collectRow(row);
+    return { id, use, options: typeof options === "object" ? options : {} };
+  });
   const titleOf = (use) => $(`[data-environment="${CSS.escape(use)}"]`)?.closest("label").querySelector("b").textContent ?? use;
 
-  /* What follows from the draft: which cards are chosen, which facts exist, whether shares and scopes matter. */
+  /* What follows from the draft: which cards are chosen, what terms are about, whether shares and scopes matter. */
   const shape = () => {
     const used = uses(), named = ids(), mixed = named.length > 1;
     page.classList.toggle("o-mixed", mixed);
     for (const card of all("[data-environment]")) card.checked = used.includes(card.dataset.environment);
     for (const row of rowsOf("environments")) $("[data-title]", row).textContent = titleOf($("[data-key=use]", row).value.trim());
     for (const part of all("[data-part]")) part.hidden = !$(`[data-optional=${part.dataset.part}]`).checked;
-    for (const row of rowsOf("rewards")) {
-      const box = $("[data-applies]", row), before = all("input", box);
-      const chosen = before.length ? before.filter((b) => b.checked).map((b) => b.value) : row.held?.environments ?? null;
-      box.replaceChildren();
-      if (!mixed) continue;
-      box.append(Object.assign(document.createElement("span"), { textContent: "applies to" }));
-      for (const id of named) {
-        const label = document.createElement("label"), input = document.createElement("input");
-        Object.assign(input, { type: "checkbox", value: id, checked: !chosen || !chosen.length || chosen.includes(id) });
-        label.append(input, Object.assign(document.createElement("span"), { textContent: id }));
-        box.append(label);
-      }
-    }
+    terms.environments(played(), mixed);
     const server = $('[data-key="generation.server_url"]').closest(".o-field");
     server.hidden = $('[data-key="generation.engine"]:checked')?.value !== "vllm-server";
     if (!server.hidden) server.closest("details").open = true;
-    drawFacts(used);
   };
-  const drawFacts = (used) => {
-    const box = $("[data-facts]"), groups = [];
-    for (const use of new Set(used)) if (known.facts[use]) groups.push([titleOf(use), known.facts[use]]);
-    groups.push(["every episode", known.episode]);
-    const token = JSON.stringify(groups);
-    if (box.dataset.token === token) return;
-    box.dataset.token = token;
-    box.replaceChildren(...groups.map(([title, facts]) => {
-      const line = document.createElement("div");
-      line.append(Object.assign(document.createElement("small"), { textContent: title }));
-      for (const [name, meaning] of Object.entries(facts)) {
-        const button = Object.assign(document.createElement("button"), { type: "button", className: "o-fact", textContent: name,
-          title: meaning });
-        button.dataset.fact = name;
-        line.append(button);
-      }
-      return line;
-    }));
-  };
-
   /* ------------------------------------------------------------------------------------------------------ problems */
   const note = (field) => {
     const [kind, n, ...rest] = field.split(".");
@@ -254,6 +222,7 @@ window.ortamLaunch = (root, server) => {
     const target = event.target;
     if (target.name === "o-recipe") return start({ recipe: target.value });
     if (target.dataset.environment) return choose(target);
+    if (target.closest("[data-aside]")) return;
     changed();
   });
   const choose = (card) => {
@@ -277,64 +246,41 @@ window.ortamLaunch = (root, server) => {
     changed();
   };
   /* A term goes on meaning what it meant: in a mix it keeps to the environments it was written for, and goes with them. */
-  const scope = (choose) => {
-    shape();
-    for (const row of rowsOf("rewards")) {
-      row.held = { ...row.held, environments: choose(collectRow(row).environments ?? null) };
-      $("[data-applies]", row).replaceChildren();
-    }
-  };
+  const scope = (choose) => terms.fill(terms.read().map((term) => ({ ...term, environments: choose(term.environments) })));
   const dropped = (before) => {
     const left = ids();
-    for (const row of rowsOf("rewards")) {
-      const boxes = all("[data-applies] input", row);
-      const chosen = boxes.length ? boxes.filter((box) => box.checked).map((box) => box.value) : before;
-      const still = chosen.filter((id) => left.includes(id));
-      if (!still.length && left.length) row.remove();
-      row.held = { ...row.held, environments: still.length && still.length < left.length ? still : null };
-      $("[data-applies]", row).replaceChildren();
-    }
+    const still = (term) => (term.environments ?? before).filter((id) => left.includes(id));
+    terms.fill(terms.read().filter((term) => still(term).length || !left.length).map((term) => {
+      const where = still(term);
+      return { ...term, environments: where.length && where.length < left.length ? where : null };
+    }));
   };
   const addTerms = (use, id) => {
-    const names = new Set(rowsOf("rewards").map((row) => $("[data-key=name]", row).value.trim()));
+    const names = new Set(terms.read().map(({ name }) => name));
     for (const [name, expression] of known.terms[use] ?? []) {
       const free = names.has(name) ? `${id}-${name}` : name;
-      addRow("rewards", { name: free, value: expression, weight: 1, environments: id ? [id] : null });
+      terms.add({ name: free, value: expression, weight: 1, environments: id ? [id] : null });
     }
   };
   const ownTerms = () => {
-    rows("rewards", []);
+    terms.fill([]);
     const used = uses(), named = ids();
     used.forEach((use, n) => addTerms(use, used.length > 1 ? named[n] : null));
   };
+  window.ortamTrial(page, server, draft);
   window.ortamCheck(page, server, { draft, problems: showProblems });
 
-  let lastValue = null;
-  form.addEventListener("focusin", (event) => { if (event.target.matches(".o-term [data-key=value]")) lastValue = event.target; });
   page.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if (button.dataset.fact) {
-      const into = lastValue?.isConnected ? lastValue : $(".o-term:last-child [data-key=value]");
-      if (!into) return;
-      into.focus();
-      into.setRangeText(button.dataset.fact, into.selectionStart, into.selectionEnd, "end");
-      return changed();
-    }
     switch (button.dataset.do) {
       case "launch": return void launch(button);
       case "remove": {
-        const row = button.closest("[data-row]"), before = ids(), isTerm = row.matches(".o-term");
+        const row = button.closest(".o-env-row"), before = ids();
+        if (!row) return;
         row.remove();
-        if (!isTerm) dropped(before);
+        dropped(before);
         return changed();
-      }
-      case "own-terms": ownTerms(); return changed();
-      case "add-term": {
-        const row = addRow("rewards", { name: `term-${rowsOf("rewards").length + 1}`, value: "", weight: 1, environments: null });
-        shape();
-        $("[data-key=value]", row).focus();
-        return keep();
       }
     }
   });
@@ -352,7 +298,6 @@ window.ortamLaunch = (root, server) => {
       const found = await server.saved({});
       $("[data-choices]").insertAdjacentHTML("beforeend", found.cards);
       $("#o-environments").innerHTML = found.addresses;
-      known.facts = { ...found.facts, ...known.facts };
       known.terms = { ...found.terms, ...known.terms };
       shape();
     } catch { /* the catalog's are there */ }

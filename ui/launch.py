@@ -5,6 +5,7 @@ YAML, whichever was touched last, and asks `look` at every change: the answer sa
 wrong with it.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,20 @@ from typing import Any
 import yaml
 
 from backend import launcher as launching
+from backend.environments.catalog import CATALOG
 from backend.errors import ModelError, OrtamError, RewardError, SpecError
 from backend.launcher.spec_text import parse
 from backend.records import RunSpec
-from backend.rewards import check_term
+from backend.rewards import check_alone, check_term
 from backend.store.shelf import Shelf
-from ui import check, shell
+from ui import check, shell, terms, trial
 from ui.launch_choices import choices, for_use
 from ui.launch_form import page
 from ui.outlook import outlook
 
 HERE = Path(__file__).parent
-CSS = [HERE / "launch.css", *check.CSS]
-JS = [*check.JS, HERE / "launch.js"]
+CSS = [HERE / "launch.css", *terms.CSS, *trial.CSS, *check.CSS]
+JS = [*terms.JS, *trial.JS, *check.JS, HERE / "launch.js"]
 
 START = "(function begin() { window.ortamLaunch ? window.ortamLaunch(element, server) : setTimeout(begin, 20); })()"
 FIRST = "quickstart"
@@ -37,7 +39,8 @@ Problem = dict[str, str]
 
 def build(store, launcher) -> None:
     def begin(asked: dict[str, str]) -> dict[str, Any]:
-        """The spec to start from: `from` a run, a `recipe`, an environment to `use`, or the first recipe."""
+        """The spec to start from: `from` a run, perhaps with other `rewards`, a `recipe`, an environment to `use`, or
+        the first recipe."""
         return started(store, asked)
 
     def saved(asked: dict[str, str]) -> dict[str, Any]:
@@ -52,7 +55,9 @@ def build(store, launcher) -> None:
 
     form = page(recipes(), launching.starters(), read_only=launcher is None)
     checks = check.functions(read, problem, allowed=launcher is not None)
-    shell.html(form, js_on_load=START, server_functions=[begin, saved, look, launch, *checks])
+    editing = [*terms.functions(store, launcher is not None),
+               trial.function(store, read, problem, allowed=launcher is not None)]
+    shell.html(form, js_on_load=START, server_functions=[begin, saved, look, launch, *editing, *checks])
 
 
 def recipes() -> dict[str, launching.Recipe]:
@@ -64,7 +69,7 @@ def recipes() -> dict[str, launching.Recipe]:
 def started(store, asked: dict[str, str]) -> dict[str, Any]:
     try:
         if asked.get("from"):
-            return {"spec": store.run(asked["from"]).spec.model_dump(mode="json")}
+            return {"spec": forked(store.run(asked["from"]).spec, asked.get("rewards", ""))}
         if asked.get("use"):
             return for_use(asked, recipes(), lambda spec: not foreseen(spec))
         name = asked.get("recipe") or next(iter(recipes()))
@@ -73,6 +78,19 @@ def started(store, asked: dict[str, str]) -> dict[str, Any]:
         return {"spec": launching.load_spec(name).model_dump(mode="json"), "recipe": name}
     except OrtamError as error:
         return {"problems": [problem(error)]}
+
+
+def forked(spec: RunSpec, rewards: str) -> dict[str, Any]:
+    """A run's spec, with the terms that the address holds as JSON in place of its own. Raises SpecError."""
+    fields = spec.model_dump(mode="json")
+    if not rewards:
+        return fields
+    try:
+        fields["rewards"] = json.loads(rewards)
+    except ValueError:
+        raise SpecError("rewards", "the address of this page holds reward terms that can't be read; open it from "
+                                   "Re-price again") from None
+    return launching.from_fields(fields).model_dump(mode="json")
 
 
 def looked(store, asked: dict[str, Any]) -> dict[str, Any]:
@@ -144,16 +162,17 @@ def foreseen(spec: RunSpec) -> list[Problem]:
 
 
 def wrong_terms(spec: RunSpec) -> list[Problem]:
+    """Facts of an environment elsewhere are known only once it is asked: there, a term is looked at by itself."""
     problems = []
     for index, term in enumerate(spec.rewards):
         try:
+            check_alone(term)
             for environment in spec.environments:
-                if not term.environments or environment.id in term.environments:
+                applies = not term.environments or environment.id in term.environments
+                if applies and environment.use in CATALOG:
                     check_term(term, launching.facts_of(environment.use))
         except RewardError as error:
             problems.append({"field": f"rewards.{index}.value", "message": str(error)})
-        except SpecError:
-            return []
     return problems
 
 

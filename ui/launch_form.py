@@ -4,27 +4,26 @@ import json
 from pathlib import Path
 from string import Template
 
-from backend.environments import EPISODE_FACTS
 from backend.environments.catalog import CATALOG
 from backend.records import (
     EnvironmentSpec,
     Evaluation,
     GenerationSettings,
     Resources,
-    RewardTerm,
     RunSpec,
     TaskSelection,
     TrainSettings,
     WarmUp,
 )
 from ui import shell
-from ui.forms import bare, field, fields
+from ui.forms import field, fields
+from ui.terms import CROSS, editor
 from ui.written import attribute, counted, text
 
 PAGE = Path(__file__).parent / "launch.html"
 HUB_MODELS = ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-1.7B", "Qwen/Qwen3-4B")
-CROSS = ('<svg viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" '
-         'aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8"/></svg>')
+TRY = (' <button type="button" class="o-button o-small" data-do="try" title="Plays a few episodes with a good and a '
+       'random player, and scores both.">Try these terms</button>')
 
 
 def page(recipes, starters: list[str], read_only: bool = False) -> str:
@@ -34,7 +33,7 @@ def page(recipes, starters: list[str], read_only: bool = False) -> str:
         disabled="disabled" if read_only else "",
         recipes="".join(recipe_card(name, recipe) for name, recipe in recipes.items()), models=models(starters),
         environments="".join(environment_card(name, entry) for name, entry in CATALOG.items()),
-        skeleton=shell.skeleton(4), cross=CROSS, **settings(), **rows())
+        skeleton=shell.skeleton(4), cross=CROSS, terms=editor(TRY), **settings(), **rows())
 
 
 def settings() -> dict[str, str]:
@@ -57,7 +56,7 @@ def settings() -> dict[str, str]:
 
 
 def rows() -> dict[str, str]:
-    """What stands in one row of a list: an environment, a reward term."""
+    """What stands in one row of a list of environments."""
     return {
         "environment": (field(EnvironmentSpec, "id") + field(EnvironmentSpec, "weight")
                         + field(TaskSelection, "count", "tasks.")
@@ -68,14 +67,12 @@ def rows() -> dict[str, str]:
                              + field(EnvironmentSpec, "options", wide=True, rows=2, placeholder="name: value")
                              + field(EnvironmentSpec, "prompt", wide=True, rows=4,
                                      placeholder="the environment's own")),
-        "term": "".join(bare(RewardTerm, name) for name in ("name", "value", "weight")),
     }
 
 
 def known() -> dict[str, dict]:
     """What the script has to know of the catalog."""
-    return {"facts": {name: dict(entry.description.facts) for name, entry in CATALOG.items()},
-            "terms": {name: entry.description.rewards for name, entry in CATALOG.items()}, "episode": EPISODE_FACTS}
+    return {"terms": {name: entry.description.rewards for name, entry in CATALOG.items()}}
 
 
 def recipe_card(name: str, recipe) -> str:
