@@ -269,6 +269,22 @@ def test_the_group_is_sorted_by_total_with_this_one_marked(run):
     assert "one task ✓" in strip and "mean total 0.50" in strip
 
 
+@pytest.mark.parametrize(("fingerprints", "said"), [
+    ((None, None), "can't be told"), (("~seen first", "~seen first"), "can't be told"), (("same", None), "can't be told"),
+    (("one", "two"), "2 different tasks"), (("~one", "~two"), "2 different tasks")])
+def test_a_groups_purity_is_not_claimed_where_it_is_not_known(run, fingerprints, said):
+    record(run, *(played(f"1-0-{n}", sample=n, fingerprint=one) for n, one in enumerate(fingerprints)))
+    strip = group_of(Store(run.path.parent), f"run={run.id}&id=1-0-0")
+    assert said in strip and "one task ✓" not in strip
+
+
+def test_a_step_played_again_after_a_resume_is_a_group_of_its_own(run):
+    record(run, *(played(f"1-0-{n}", sample=n, fingerprint="first") for n in range(2)),
+           *(played(f"1-0-{n}-r2", sample=n, attempt=2, fingerprint="second") for n in range(2)))
+    strip = group_of(Store(run.path.parent), f"run={run.id}&id=1-0-0-r2")
+    assert sorted(re.findall('data-id="([^"]*)"', strip)) == ["1-0-0-r2", "1-0-1-r2"] and "one task ✓" in strip
+
+
 def test_a_lone_episode_has_no_group_to_show(run):
     record(run, played())
     assert group_of(Store(run.path.parent), f"run={run.id}&id=1-0-0") == ""

@@ -1,15 +1,18 @@
 """Watch: what a browser is told, and that it is told only what is new."""
 
+import html
 import json
+import re
 import time
 
 import pytest
 
 from backend.launcher import Launcher
-from backend.records import Episode, Fault, Result, RunSpec
+from backend.records import Episode, Fault, Result, RunSpec, Turn
 from backend.store import Store
 from backend.store.printed import printed
 from ui import console, watch, watch_parts
+from ui.episodes import Asked as Wanted
 from ui.watch import Asked, Cursor, answer, step_of
 
 SPEC = RunSpec(
@@ -134,6 +137,23 @@ def test_a_new_step_sends_only_its_own_points_and_episodes(store, writer):
     assert len(more["cards"]) == 8 and all("21-" in card for card in more["cards"])
     assert "charts" not in more and "head" not in more["parts"] and "progress" in more["parts"]
     assert len(json.dumps(more["points"])) < 2500
+
+
+def test_the_health_strip_shows_four_alarms_folds_the_rest_and_leads_to_their_episodes(store, run, writer):
+    letters = [["env_error"] * 4, *[["lost"] * 4] * 4, *[["truncated"] * 4] * 4, ["won", "invalid", "invalid", "invalid"]]
+    ends = {"truncated": {"truncated": True}}
+    writer.record([
+        episode(1, g, s, status, facts=ends.get(status, {}), scores={"caught": float(status == "won"), "near": 0.0},
+                total=None if status == "env_error" else float(status == "won"),
+                fingerprint=f"{g}.{s}" if g == 9 else f"{g}", turns=(Turn(index=0, said="no"),))
+        for g, statuses in enumerate(letters) for s, status in enumerate(statuses)])
+    strip = shown(answer(store, first()), "health")
+    seen, folded = strip.split('<details class="o-health-more">')
+    assert seen.count("<li") == 4 and folded.count("<li") == 1 and "<summary>1 more</summary>" in folded
+    assert seen.index("mixed several tasks") < seen.index("4 of 10 groups lost every episode")
+    [address] = re.findall(r'href="(/episode[^"]*all\+lost[^"]*)"', strip)
+    asked = Wanted.read(html.unescape(address).partition("?")[2])
+    assert asked.run == run.id and {row.group for row in run.episodes(**asked.filters())} == {1, 2, 3, 4}
 
 
 def test_of_a_step_that_arrives_at_once_every_group_is_seen(store, writer):

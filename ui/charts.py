@@ -120,7 +120,14 @@ CHARTS = (
         ),
         "The whole conversation after the prompt, tool results included.",
     ),
-    Chart("turns", "lengths", "Turns an episode", "tool calls", (Series("mean:turns", "mean", "series-1"),)),
+    Chart(
+        "turns",
+        "lengths",
+        "Turns an episode",
+        "turns",
+        (Series("mean:turns", "all", "lost"), Series("mean:calls", "with a tool call", "series-1")),
+        "A turn without a call is words only, often the last one.",
+    ),
     Chart(
         "cut",
         "lengths",
@@ -130,7 +137,6 @@ CHARTS = (
         "Games that stop early are usually this.",
         share=True,
     ),
-    Chart("calls", "lengths", "Tool calls", "an episode", (Series("mean:calls", "calls", "series-1"),)),
     Chart(
         "failures",
         "lengths",

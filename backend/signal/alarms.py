@@ -12,7 +12,7 @@ from backend.signal.thresholds import WINDOW
 from backend.signal.words import capital
 
 ALARMS: tuple[Callable[[Evidence], Iterable[Alarm]], ...] = (
-    groups.mixed, conduct.unscored, groups.lost, groups.invalid, groups.truncated, groups.same_total, conduct.unparsed,
+    groups.mixed, groups.lost, groups.invalid, groups.truncated, groups.same_total, conduct.unscored, conduct.unparsed,
     conduct.silent, conduct.failed, groups.alike, groups.small_batch, conduct.truncated, conduct.invalid,
     conduct.out_of_turns, conduct.repeated, conduct.drift, terms.apart, terms.dominates, groups.solved)
 """In the order of weight among alarms of one level."""

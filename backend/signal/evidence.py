@@ -64,7 +64,6 @@ class Tally:
     alike: int | None = None
     """Groups without signal, and not all won, in which every episode made the same calls."""
     first_alike: int | None = None
-    turns: int = 0
     tokens: int = 0
     with_tokens: int = 0
     """Episodes of which the tokens are known."""

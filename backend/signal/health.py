@@ -119,8 +119,7 @@ def _purity(told: Evidence) -> list[Fact]:
 def _turns(told: Evidence) -> list[Fact]:
     """Where all environments allow the same number."""
     allowed = {told.turns_allowed.get(environment) for environment in told.environments}
-    judged = added(told.lately, "judged")
-    if len(allowed) != 1 or None in allowed or not judged:
+    judged, calls = added(told.lately, "judged"), added(told.lately, "tool_calls")
+    if len(allowed) != 1 or None in allowed or not judged or calls is None:
         return []
-    mean = (added(told.lately, "turns") or 0) / judged
-    return [Fact("turns used", f"{mean:.1f} of {allowed.pop():,}", about="By the mean episode, of those allowed.")]
+    return [Fact("turns used", f"{calls / judged:.1f} of {allowed.pop():,}", about="By the mean episode, of those allowed.")]
