@@ -48,7 +48,9 @@ class RecordedTrainer(GRPOTrainer):
         phase, step = ("train", self.state.global_step + 1) if self.model.training else ("eval", self.state.global_step)
         self._seats = self._take_seats(inputs)
         self.say(f"opening {len(self._seats)} episodes of step {step}")
+        started = time.perf_counter()
         self._await_all(seat.sit(task_of(row)) for seat, row in zip(self._seats, inputs, strict=True))
+        self._metrics[phase]["seconds/opening"].append(time.perf_counter() - started)
         self.pause.until_open(self._seats, lambda seats: self._await_all(seat.sit(seat.task) for seat in seats))
         self.say(f"playing step {step}" if phase == "train" else f"evaluating after step {step}")
         output = super()._generate_and_score_completions(inputs)
@@ -152,7 +154,8 @@ class RecordedTrainer(GRPOTrainer):
             policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
             opening=play.opening or "", start_facts=play.start_facts, facts=facts, scores=scores, total=total,
             advantage=advantage if self.model.training and total is not None else None,
-            tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds, fault=fault.model_dump() if fault else None,
+            tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds,
+            fault=fault.model_dump() if fault else None,
             judged={name: judged.model_dump() for name, judged in verdict.judged.items()},
             turns=[turn.model_dump() for turn in turns],
         )
