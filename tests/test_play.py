@@ -275,7 +275,7 @@ def test_choices_are_buttons_and_what_is_nested_is_json():
     mixed = tool_forms([Tool("put", "<b>Put</b>", {"type": "object", "required": ["n", "on"], "properties": {
         "n": {"type": "integer", "minimum": 1, "maximum": 9}, "on": {"type": "boolean"}, "to": {"type": "object"},
         "way": {"enum": [1, "<i>"]}, "class": {"type": ["string", "null"]}}})])
-    assert re.findall(r'data-kind="(\w+)"', mixed) == ["integer", "boolean", "json", "choice", "json"]
+    assert re.findall(r'data-kind="(\w+)"', mixed) == ["integer", "boolean", "json", "choice", "string"]
     assert "1 to 9" in mixed and "&lt;b&gt;Put" in mixed and "<i>" not in mixed.replace("<i></i>", "")
 
 

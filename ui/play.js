@@ -78,10 +78,12 @@ window.ortamPlay = (root, server) => {
     }
     trouble("");
     const at = document.activeElement?.closest?.("[data-tool]") ? document.activeElement : null;
+    const opened = [...slots.table.querySelectorAll(".o-tool-fold[open] [data-tool]")].map((form) => form.dataset.tool);
     const back = at && { tool: at.closest("[data-tool]").dataset.tool, argument: at.dataset.argument };
     game = { ...answer, id: answer.id ?? game.id };
     delete game.html;
     slots.table.innerHTML = answer.html;
+    for (const form of slots.table.querySelectorAll(".o-tool-fold [data-tool]")) if (opened.includes(form.dataset.tool)) form.parentElement.open = true;
     baseline.hidden = false;
     document.title = `${answer.title} · Play · Ortam`;
     remember();

@@ -12,7 +12,7 @@ from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
 from backend.play import Chosen, Sittings, by_hand, chosen, players_of, worth_by
 from ui import play_parts, shell
-from ui.written import attribute, text
+from ui.written import attribute, counted, text
 
 HERE = Path(__file__).parent
 CSS = [HERE / "play.css"]
@@ -108,9 +108,12 @@ def page(read_only: bool) -> str:
     pills = "".join(
         f'<label><input type="radio" name="o-use" value="{attribute(name)}"><span>{text(entry.title)}</span></label>'
         for name, entry in CATALOG.items())
-    begin = shell.empty("Play what a model would play", "Choose an environment above. You get the same observations, the "
-                        "same tools and the same rewards as a model in training, and what you play is kept like any "
-                        "other episode.")
+    cards = "".join(
+        f'<a class="o-card" href="/play?use={attribute(name)}"><b>{text(entry.title)}</b><span>{text(entry.about)}</span>'
+        f'<em>{counted(len(entry.description.tools), "tool")} · up to {counted(entry.description.max_turns, "turn")}</em>'
+        "</a>" for name, entry in CATALOG.items())
+    begin = ('<p class="o-lede">You get the observations, the tools and the rewards that a model gets in training, and '
+             f'what you play is kept like any other episode.</p><div class="o-play-cards">{cards}</div>')
     return f"""<div class="o-playing"{" data-read-only" * read_only}>
   <header class="o-play-top"><h1 class="o-title">Play</h1>
     <form class="o-setup" autocomplete="off">

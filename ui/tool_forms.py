@@ -12,14 +12,22 @@ from typing import Any
 from backend.environments import Tool
 from ui.written import attribute, named, text
 
-MOST_BUTTONS = 12
+MOST_BUTTONS, MOST_OPEN = 12, 3
 LONG = 200
 """A text that may be longer is written in several lines."""
 
 
 def tool_forms(tools: Iterable[Tool]) -> str:
+    """Buttons first; many forms are folded."""
     listed = list(tools)
-    return "".join(_buttons(tool) if _is_buttons(tool) else _form(tool, len(listed) == 1) for tool in listed)
+    pressed = [tool for tool in listed if _is_buttons(tool)]
+    filled = [tool for tool in listed if not _is_buttons(tool)]
+    forms = [_form(tool, len(listed) == 1) for tool in filled]
+    if len(forms) > MOST_OPEN:
+        forms = [f'<details class="o-tool-fold"><summary><b class="o-mono">{text(tool.name)}</b><span>'
+                 f"{text(tool.description.strip().partition(chr(10))[0][:120])}</span></summary>{form}</details>"
+                 for tool, form in zip(filled, forms, strict=True)]
+    return "".join([*map(_buttons, pressed), *forms])
 
 
 def _is_buttons(tool: Tool) -> bool:
@@ -55,7 +63,8 @@ def _buttons(tool: Tool) -> str:
 
 def _form(tool: Tool, alone: bool) -> str:
     needed = tool.parameters.get("required") or ()
-    fields = "".join(_field(name, schema, name in needed) for name, schema in _arguments(tool).items())
+    fields = "".join(_field(name, _plain(schema, tool.parameters, name in needed), name in needed)
+                     for name, schema in _arguments(tool).items())
     if not fields:
         fields = _json("", "Arguments as JSON", "{}", "", True)
     about = f'<p class="o-fieldnote">{text(tool.description)}</p>' if tool.description else ""
@@ -65,9 +74,30 @@ def _form(tool: Tool, alone: bool) -> str:
             f"{text(tool.name[:40])}</button></div></form>")
 
 
-def _field(name: str, schema: Any, needed: bool) -> str:
-    schema = schema if isinstance(schema, dict) else {}
-    told = schema.get("description") if isinstance(schema.get("description"), str) else ""
+def _plain(schema: Any, whole: dict[str, Any], needed: bool, depth: int = 0) -> dict[str, Any]:
+    """With `$ref` followed and, where it may be left out, without the null it may be."""
+    if not isinstance(schema, dict) or depth > 4:
+        return {}
+    if isinstance(schema.get("$ref"), str):
+        found: Any = whole
+        for part in schema["$ref"].lstrip("#").strip("/").split("/"):
+            found = found.get(part) if isinstance(found, dict) else None
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return _plain({**found, **rest} if isinstance(found, dict) else rest, whole, needed, depth + 1)
+    if needed:
+        return schema
+    if isinstance(kinds := schema.get("type"), list) and len(left := [kind for kind in kinds if kind != "null"]) == 1:
+        return {**schema, "type": left[0]}
+    for union in ("anyOf", "oneOf"):
+        options = [each for each in schema.get(union) or () if isinstance(each, dict) and each.get("type") != "null"]
+        if len(options) == 1:
+            rest = {key: value for key, value in schema.items() if key != union}
+            return _plain({**rest, **options[0]}, whole, needed, depth + 1)
+    return schema
+
+
+def _field(name: str, schema: dict[str, Any], needed: bool) -> str:
+    told = str(schema.get("description") or "")
     kind = schema.get("type")
     start = "" if schema.get("default") is None else _spelt(schema["default"])
     if choices := _choices(schema):

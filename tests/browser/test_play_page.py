@@ -94,7 +94,7 @@ def test_a_baseline_fills_a_table(play, shared_application):
 
 def test_what_cannot_be_played_is_a_sentence(play):
     page = play()
-    expect(page.locator(".o-empty")).to_contain_text("Play what a model would play")
+    expect(page.locator(".o-play-cards a").first).to_be_visible()
     page.get_by_label("Another environment").fill("wordel")
     page.keyboard.press("Enter")
     expect(page.locator("[data-slot=trouble]")).to_contain_text("did you mean wordle?")
