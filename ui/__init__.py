@@ -38,6 +38,7 @@ PAGES = (
     ("play", "Play", "ui.play"),
     ("run", "Watch", "ui.watch"),
     ("episode", "Replay", "ui.replay"),
+    ("reprice", "Re-price", "ui.reprice"),
 )
 """(path, title, module), in the order they are built."""
 

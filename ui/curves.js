@@ -163,7 +163,7 @@
         if (series.band) traces.push(this.band(line, colour));
         traces.push({
           type: "scatter", mode: series.dots ? "markers+lines" : "lines", name, x: line.x, y: line.y, connectgaps: false,
-          line: { color: colour, width: series.key === "curve:total" ? 2.4 : 1.8, dash: series.dots ? "dot" : "solid" },
+          line: { color: colour, width: series.width ?? (series.key === "curve:total" ? 2.4 : 1.8), dash: series.dots ? "dot" : "solid" },
           marker: { color: colour, size: 7 },
           customdata: series.band ? line.x.map((_, k) => [line.low[k], line.high[k]]) : undefined,
           hovertemplate: series.band ? `${said}  <span style="opacity:.7">%{customdata[0]:.3~g} to %{customdata[1]:.3~g}</span>` : said,

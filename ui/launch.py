@@ -56,7 +56,7 @@ def build(store, launcher) -> None:
     form = page(recipes(), launching.starters(), read_only=launcher is None)
     checks = check.functions(read, problem, allowed=launcher is not None)
     editing = [*terms.functions(store, launcher is not None),
-               trial.function(store, read, problem, allowed=launcher is not None)]
+               trial.function(store, read, wrong_terms, problem, allowed=launcher is not None)]
     shell.html(form, js_on_load=START, server_functions=[begin, saved, look, launch, *editing, *checks])
 
 

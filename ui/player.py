@@ -64,10 +64,16 @@ def _head(episode: Episode, setting: Setting) -> str:
         f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
         f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav>'
         f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}</div>'
-        f'<div class="o-neighbours">{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
+        f'<div class="o-neighbours">{_reprice(setting.links.get("reprice"))}'
+        f'{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
         f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
         f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div>'
         f"</header>")
+
+
+def _reprice(address: str | None) -> str:
+    return (f'<a class="o-button o-small" href="{attribute(address)}" title="What this run\'s episodes would be worth by '
+            f'other terms">Re-price</a>' if address else "")
 
 
 def _crumb(words: str, address: str | None) -> str:

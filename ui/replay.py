@@ -108,7 +108,8 @@ def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
         tools=_tools(spec, shown.environment),
         previous=asked.to(id=before, turn=None) if before else None,
         following=asked.to(id=after, turn=None) if after else None,
-        links={"watch": _watch(run.id), "step": step.to(), "group": Asked(**{**vars(step), "group": shown.group}).to()})
+        links={"watch": _watch(run.id), "reprice": f"/reprice?{urlencode({'run': run.id})}", "step": step.to(),
+               "group": Asked(**{**vars(step), "group": shown.group}).to()})
 
 
 def _watch(run: str) -> str:

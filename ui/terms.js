@@ -2,13 +2,15 @@
    saved sets; it calls `changed()` after anything that changes a term.
 
      fill(terms) read() add(term)      terms in and out, as plain values
+     problems(list)                    what is wrong: [{field: "rewards.0.value", message}]
      environments(list, mixed)         what they are about: [{id, use, options}]; also after `fill` and `add` */
-window.ortamTerms = (page, server, changed, { noPresets = false } = {}) => {
+window.ortamTerms = (page, server, changed, { run = "" } = {}) => {
   const box = page.querySelector("[data-terms]"), list = box.querySelector("[data-rows=rewards]");
   const $ = (selector, from = box) => from.querySelector(selector);
   const all = (selector, from = box) => [...from.querySelectorAll(selector)];
   const make = (tag, css, text, more = {}) => Object.assign(document.createElement(tag), { className: css, textContent: text ?? "" }, more);
   const functions = JSON.parse(box.dataset.functions);
+  $("details.o-facts").open = matchMedia("(min-width: 601px)").matches;
   let played = [], mixed = false, groups = [], offered = [], asked = "", lastValue = null;
 
   /* ---------------------------------------------------------------------------------------------------------- rows */
@@ -104,8 +106,8 @@ window.ortamTerms = (page, server, changed, { noPresets = false } = {}) => {
     if (token === asked) return;
     asked = token;
     const current = (work) => (answer) => { if (token === asked) work(answer); };
-    server.term_facts({ environments: now }).then(current(drawFacts), () => {});
-    if (!noPresets) server.term_presets({ environments: now }).then(current(drawPresets), () => {});
+    server.term_facts({ environments: now, run }).then(current(drawFacts), () => {});
+    server.term_presets({ environments: now }).then(current(drawPresets), () => {});
   };
   const drawFacts = (told) => {
     groups = told.groups;
@@ -325,5 +327,19 @@ window.ortamTerms = (page, server, changed, { noPresets = false } = {}) => {
       }
     }
   });
-  return { fill, read, environments, add: addRow, saveAs: () => { showSets(true); $("[data-sets-name]").focus(); } };
+  /* Shows each under its row, and gives back those that belong to none. */
+  const problems = (found) => {
+    for (const note of all("[data-note].o-wrong")) { note.textContent = ""; note.classList.remove("o-wrong"); }
+    for (const input of all("[aria-invalid]")) input.removeAttribute("aria-invalid");
+    return found.filter(({ field: at, message }) => {
+      const [, n, ...rest] = /^rewards\.(\d+)\.?(.*)$/.exec(at) ?? [], row = n && rows()[n];
+      if (!row) return true;
+      const note = $(`[data-note="${CSS.escape(rest[0])}"]`, row) ?? $("[data-note=value]", row);
+      note.textContent = message;
+      note.classList.add("o-wrong");
+      ($(`[data-key="${CSS.escape(rest[0])}"]`, row) ?? $("[data-key=value]", row)).setAttribute("aria-invalid", "true");
+      return false;
+    });
+  };
+  return { fill, read, problems, environments, add: addRow, saveAs: () => { showSets(true); $("[data-sets-name]").focus(); } };
 };

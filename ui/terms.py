@@ -62,8 +62,8 @@ def editor(buttons: str = "") -> str:
     </div>
     <p class="o-fieldnote" data-sets-note aria-live="polite"></p>
   </div>
-  <div class="o-facts"><p class="o-label">Facts you can use, <span data-facts-when>and what they mean</span></p>
-    <div data-facts></div></div>
+  <details class="o-facts"><summary class="o-label">Facts you can use, <span data-facts-when>and what they
+    mean</span></summary><div data-facts></div></details>
   <template data-template="rewards">{_row()}</template>
 </div>"""
 
@@ -106,7 +106,7 @@ def functions(store, may_save: bool) -> list[Callable]:
     """What the editor's script can ask the server."""
 
     def term_facts(asked: dict[str, Any]) -> dict[str, Any]:
-        return facts(store, environments(asked))
+        return facts(store, environments(asked), str(asked.get("run") or ""))
 
     def term_presets(asked: dict[str, Any]) -> dict[str, Any]:
         return presets(environments(asked))
@@ -161,18 +161,29 @@ def described(store, asked: EnvironmentSpec) -> Description | None:
                                    if one.listed.use == asked.use and one.listed.description), None)
 
 
-def facts(store, played: Sequence[EnvironmentSpec]) -> dict[str, Any]:
+def facts(store, played: Sequence[EnvironmentSpec], run: str = "") -> dict[str, Any]:
     """`groups` of facts: of each environment, then of every episode; each with its meaning and its value in the last
-    episode, as an expression would write it ("" where there was none)."""
+    episode, as an expression would write it ("" where there was none). With a `run`, those that its episodes have."""
+    had = set(store.run(run).known_facts()) if run else None
     groups, last = [], {}
     for asked in {asked.use: asked for asked in played}.values():
         told = described(store, asked)
-        seen = store.last_facts(asked.use)
+        seen = last_of(store, run, asked)
         last = last or seen
         meanings = dict(told.facts) if told else {name: "" for name in seen if name not in EPISODE_FACTS}
         groups.append(group(told.title if told else asked.use, meanings, seen))
     groups.append(group("every episode", EPISODE_FACTS, last))
+    if had is not None:
+        for one in groups:
+            one["facts"] = [fact for fact in one["facts"] if fact["name"] in had]
     return {"groups": [one for one in groups if one["facts"]], "seen": bool(last)}
+
+
+def last_of(store, run: str, asked: EnvironmentSpec) -> dict[str, Any]:
+    if not run:
+        return store.last_facts(asked.use)
+    rows = store.run(run).episodes(sort="-seq", limit=1, environment=[asked.id])
+    return dict(rows[0].facts) if rows else {}
 
 
 def group(title: str, meanings: Mapping[str, str], seen: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ window.ortamTrial = (page, server, draft) => {
   panel.append(body, bar);
 
   const going = (yes) => { panel.setAttribute("aria-busy", yes); for (const button of buttons()) button.disabled = yes; again.hidden = yes; };
+  const wrong = (words) => body.replaceChildren(make("p", "o-fieldnote o-wrong", words));
   const ask = async (fresh = false) => {
     const mine = ++ticket;
     clearTimeout(timer);
@@ -23,7 +24,8 @@ window.ortamTrial = (page, server, draft) => {
       if (mine !== ticket) return;
       body.classList.remove("o-stale");
       if (answer.problems) {
-        body.replaceChildren(make("p", "o-fieldnote o-wrong", answer.problems.map(({ field, message }) => field ? `${field}: ${message}` : message).join(" ")));
+        wrong(answer.problems.some(({ field }) => field.startsWith("rewards.")) ? "A term above is wrong; correct it to try them."
+          : answer.problems.map(({ field, message }) => field ? `${field}: ${message}` : message).join(" "));
         return going(false);
       }
       body.innerHTML = answer.html;
@@ -31,7 +33,7 @@ window.ortamTrial = (page, server, draft) => {
       going(false);
     } catch {
       if (mine !== ticket) return;
-      body.replaceChildren(make("p", "o-fieldnote o-wrong", "The server doesn't answer. Try again in a moment."));
+      wrong("The server doesn't answer. Try again in a moment.");
       going(false);
     }
   };

@@ -27,16 +27,20 @@ SIGNS = {"green": ("✓", "well"), "amber": ("!", "to look at"), "red": ("✕", 
 READ_ONLY = "This site only shows runs; start it without --read-only to try terms."
 
 
-def function(store, read: Callable[[dict[str, Any]], RunSpec], problem: Callable[[OrtamError], dict[str, str]],
-             allowed: bool) -> Callable:
-    """What the page's script asks. `read` makes a spec of a draft, `problem` tells where an error belongs."""
+def function(store, read: Callable[[dict[str, Any]], RunSpec], wrong: Callable[[RunSpec], list[dict[str, str]]],
+             problem: Callable[[OrtamError], dict[str, str]], allowed: bool) -> Callable:
+    """What the page's script asks. `read` makes a spec of a draft, `wrong` finds wrong terms in it, `problem` tells
+    where an error belongs."""
     rehearsals, answers = Rehearsals(), {}
 
     def try_terms(asked: dict[str, Any]) -> dict[str, Any]:
         if not allowed:
             return {"problems": [{"field": "", "message": READ_ONLY}]}
         try:
-            return tried(store, rehearsals, answers, read(asked["draft"]), again=asked.get("again") is True)
+            spec = read(asked["draft"])
+            if problems := wrong(spec):
+                return {"problems": problems}
+            return tried(store, rehearsals, answers, spec, again=asked.get("again") is True)
         except OrtamError as error:
             return {"problems": [problem(error)]}
 

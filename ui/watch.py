@@ -42,6 +42,11 @@ def plotly() -> Path:
     return Path(found.origin).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr, arg-type]
 
 
+def script() -> str:
+    """Where it is served; a page that draws curves says so in `data-plotly`."""
+    return f"/o/{plotly().name}?v={version('plotly')}"
+
+
 FILES = [plotly()]
 
 
@@ -100,10 +105,9 @@ def build(store, launcher) -> None:
             return {"problem": str(problem)}
         return {}
 
-    script = f"/o/{plotly().name}?v={version('plotly')}"
     shell.html(
         "",
-        html_template=(HERE / "watch.html").read_text("utf-8").replace("PLOTLY", script),
+        html_template=(HERE / "watch.html").read_text("utf-8").replace("PLOTLY", script()),
         elem_id="o-watch",
         js_on_load=START,
         server_functions=[look, step, spec, stop, end],
