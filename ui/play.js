@@ -20,6 +20,7 @@ window.ortamPlay = (root, server) => {
     for (const each of pills()) each.checked = each === pill;
     setup.use.value = pill ? "" : wanted;
   };
+  const label = () => { setup.querySelector(".o-setup-seed span").textContent = /^ors[+:]/.test(use()) ? "Task" : "Seed"; };
   const asked = () => ({ use: use(), seed: setup.seed.value.trim(), worth: setup.worth.value || "own", ...extra });
   const address = () => {
     const { use, seed, worth, options, task } = asked(), query = new URLSearchParams({ use });
@@ -31,6 +32,7 @@ window.ortamPlay = (root, server) => {
   };
   const about = async (wanted = "own") => {
     const of = use();
+    label();
     if (!of || told === of) return;
     told = of;
     try {
@@ -214,7 +216,7 @@ window.ortamPlay = (root, server) => {
     switch (button.dataset.do) {
       case "end": clearTimeout(timer); return void ask(() => server.end({ id: game.id }));
       case "again": return void begin();
-      case "next": setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
+      case "next": delete extra.task; setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
       case "rub": rub(); return word()?.focus();
       case "compare": return void compare(button);
     }

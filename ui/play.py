@@ -20,6 +20,8 @@ JS = [HERE / "play.js"]
 
 START = "(function begin() { window.ortamPlay ? window.ortamPlay(element, server) : setTimeout(begin, 20); })()"
 READ_ONLY = "This site only shows runs; start it without --read-only to play."
+LISTS_TASKS = ("ors+", "ors:")
+"""Environments whose tasks have numbers in a list, instead of being made from any seed."""
 GAMES = 20
 """Tasks of a baseline."""
 
@@ -88,8 +90,11 @@ def choice(store, asked: Asked) -> Chosen:
     number, task = str(asked.get("seed") or "").strip(), str(asked.get("task") or "").strip()
     if number and not number.isdecimal():
         raise OrtamError(f"seed must be a whole number, not {number!r:.40}")
-    return chosen(store, str(asked.get("use") or ""), int(number) if number else None, task or None,
-                  worth=str(asked.get("worth") or ""), options=options)
+    use = str(asked.get("use") or "")
+    if use.startswith(LISTS_TASKS) and number and not task:
+        number, task = "", number
+    return chosen(store, use, int(number) if number else None, task or None, worth=str(asked.get("worth") or ""),
+                  options=options)
 
 
 def comparison(store, sittings: Sittings, id: str) -> Answer:

@@ -95,8 +95,8 @@ def _over(seat: Seat, episode: Episode) -> str:
         links = f'<a class="o-button" href="{attribute(address)}">Replay it</a>'
     total = number(episode.total) if episode.total is not None else number(None)
     fault = fault_box(episode.fault) if episode.fault else ""
-    following = ('<button type="button" class="o-button o-primary" data-do="next">Next seed</button>'
-                 if sitting.task.seed is not None else "")
+    following = (f'<button type="button" class="o-button o-primary" data-do="next">Next '
+                 f"{'seed' if sitting.task.seed is not None else 'task'}</button>")
     return (f'<div class="o-move o-over" role="status"><p><b>{text(episode.status.replace("_", " ").capitalize())}</b>'
             f'<span class="o-muted">{text(episode.stop)}</span></p><p class="o-stat">{total}</p>{fault}'
             f'<div class="o-row">{following}<button type="button" class="o-button" data-do="again">Same again</button>'
