@@ -1,24 +1,29 @@
 """Launch: what the form is told about a draft, and what the button does with it. And Runs, the list it ends in."""
 
+import html
 import re
+from typing import get_args
 
 import pytest
 
-from backend.launcher import Launcher, load_spec, recipes, starters, to_yaml
+from backend.launcher import Launcher, load_spec, load_terms, recipes, starters, to_yaml
+from backend.play.rehearsal import Rehearsals
 from backend.records import (
     EnvironmentSpec,
     Episode,
     Evaluation,
     Event,
     GenerationSettings,
+    JudgeSettings,
     Resources,
+    RewardTerm,
     RunSpec,
     TaskSelection,
     TrainSettings,
     WarmUp,
 )
 from backend.store import Store
-from ui import forms, launch, runs
+from ui import forms, launch, runs, terms, trial
 from ui.launch_form import page
 from ui.outlook import outlook
 
@@ -128,6 +133,133 @@ def test_the_wait_is_told_from_an_earlier_run_only(store):
     assert launch.pace(store, spec) is None
     assert "About" not in outlook(spec)
     assert "About <b>40 min</b>, at the pace of the run first" in outlook(spec, (0.25, "first"))
+
+
+# ------------------------------------------------------------------------------------------------------- reward terms
+
+
+def played_before(store, facts, policy="starter:catch", phase="train"):
+    """A run of Catch with two episodes."""
+    run = store.create(a_spec("before"))
+    kind = "human" if phase == "play" else "model"
+    with run.writing() as writer:
+        writer.record([Episode(id=f"{phase}-{n}", phase=phase, step=1, group=0, sample=n, environment="catch", facts=facts,
+                               status="won" if facts["won"] else "lost", policy={"kind": kind, "name": policy})
+                       for n in range(2)])
+    return run
+
+
+def catch(*terms):
+    return RunSpec(name="tried", model="starter:catch", environments=[EnvironmentSpec(id="catch", use="catch")],
+                   rewards=terms or [{"name": "caught", "value": "1.0 if won else 0.0"},
+                                     {"name": "near", "value": "nearness", "weight": 0.5}])
+
+
+def until_played(store, rehearsals, spec):
+    told = trial.tried(store, rehearsals, {}, spec)
+    for environment in spec.environments:
+        assert rehearsals.of(environment).ended.wait(60)
+        told = trial.tried(store, rehearsals, {}, spec)
+    assert not told["playing"]
+    return html.unescape(told["html"])
+
+
+def test_a_row_has_a_place_for_every_setting_of_a_term():
+    drawn = terms.editor()
+    for name in ("name", "kind", "value", "weight", "scope", *(f"judge.{field}" for field in JudgeSettings.model_fields)):
+        assert f'data-key="{name}"' in drawn
+    for kind in get_args(RewardTerm.model_fields["kind"].annotation):
+        assert f'<option value="{kind}"' in drawn
+
+
+def test_python_terms_can_be_chosen_in_trusted_mode_only(monkeypatch):
+    monkeypatch.delenv("ORTAM_TRUSTED", raising=False)
+    assert 'value="python" disabled' in terms.editor()
+    monkeypatch.setenv("ORTAM_TRUSTED", "1")
+    assert 'value="python" disabled' not in terms.editor()
+
+
+def test_facts_come_with_their_meaning_and_their_value_in_the_last_episode(store):
+    environments = [EnvironmentSpec(id="catch", use="catch")]
+    assert not terms.facts(store, environments)["seen"]
+    played_before(store, {"won": True, "nearness": 1.0, "turns": 9, "done": None})
+    told = terms.facts(store, environments)
+    known = {fact["name"]: fact for group in told["groups"] for fact in group["facts"]}
+    assert told["seen"] and known["won"]["last"] == "True" and known["nearness"]["last"] == "1" and known["turns"]["meaning"]
+    assert known["done"]["last"] == "None" and known["paddle_column"]["last"] == ""
+
+
+def test_a_fact_is_written_so_that_nothing_in_it_is_hidden():
+    assert terms.spelled("a\u202eb\ud83d\0") == r"'a\u202eb\ud83d\x00'"
+    assert len(terms.spelled("x" * 10_000)) < 100
+
+
+def test_presets_of_a_mix_keep_to_their_environments():
+    told = terms.presets([EnvironmentSpec(id="one", use="wordle"), EnvironmentSpec(id="two", use="catch")])
+    assert [group["id"] for group in told["groups"]] == ["one", "two"]
+    for group in told["groups"]:
+        assert all(term["environments"] == (group["id"],) or term["environments"] == [group["id"]]
+                   for preset in group["presets"] for term in preset["terms"])
+    alone = terms.presets([EnvironmentSpec(id="one", use="wordle")])["groups"][0]["presets"]
+    assert [term["name"] for term in alone[0]["terms"]] == ["win", "partial", "invalid"]
+
+
+def test_a_set_is_saved_exported_and_deleted(store):
+    asks = {each.__name__: each for each in terms.functions(store, may_save=True)}
+    given = {"environments": [{"id": "catch", "use": "catch"}], "rewards": [{"name": "a", "value": "won", "weight": 2}]}
+    assert asks["set_save"]({**given, "name": "mine"})["sets"][0]["terms"][0]["weight"] == 2
+    [kept] = asks["term_sets"]({})["sets"]
+    assert load_terms(kept["yaml"], a_spec("x").environments)[0].name == "a"
+    assert asks["terms_yaml"](given)["yaml"] == kept["yaml"]
+    assert "name" in asks["set_save"]({**given, "name": ""})["problem"]
+    assert asks["set_save"]({"name": "none", "rewards": []})["problem"]
+    assert asks["set_delete"]({"name": "mine"})["sets"] == []
+
+
+def test_a_read_only_page_saves_no_set(store):
+    asks = {each.__name__: each for each in terms.functions(store, may_save=False)}
+    given = {"name": "mine", "rewards": [{"name": "a", "value": "won"}]}
+    assert "only shows runs" in asks["set_save"](given)["problem"] and "problem" in asks["set_delete"]({"name": "mine"})
+    assert store.reward_sets() == []
+
+
+def test_terms_over_an_environment_elsewhere_are_looked_at_by_themselves(store):
+    wanted = {"environments": [{"id": "far", "use": "openenv+http://127.0.0.1:1"}],
+              "rewards": [{"name": "a", "value": "anything"}, {"name": "b", "value": "(("}]}
+    assert set(fields(launch.looked(store, draft(**wanted)))) == {"rewards.1.value"}
+
+
+def test_a_good_player_is_told_from_a_random_one_and_from_what_was_played_before(store):
+    played_before(store, {"won": False, "nearness": 0.25, "turns": 9})
+    played_before(store, {"won": True, "nearness": 1.0, "turns": 9}, policy="", phase="play")
+    rehearsals = Rehearsals()
+    shown = until_played(store, rehearsals, catch())
+    assert "Good play is worth more: the perfect player earns 1.50" in shown and "pairs of episodes" in shown
+    assert "starter:catch" in shown and "played by hand" in shown and "o-green" in shown
+    before = rehearsals.of(catch().environments[0]).episodes("perfect")
+    against = until_played(store, rehearsals, catch({"name": "miss", "value": "0.0 if won else 1.0"}))
+    assert "Good play isn't worth more" in against and "o-red" in against
+    assert rehearsals.of(catch().environments[0]).episodes("perfect") == before, "the games were not played again"
+
+
+def test_terms_that_give_a_random_player_nothing_to_learn_from_are_told(store):
+    same = ({"name": "same", "value": "1.0 if done else 0.0"},)
+    assert "isn't worth more" in until_played(store, rehearsals := Rehearsals(), catch(*same))
+    unknown = until_played(store, rehearsals, catch({"name": "never", "value": "None if done else 1.0"}))
+    assert "was scored" in unknown and "not scored" in unknown and "0.00" not in unknown
+
+
+def test_an_environment_that_can_not_be_opened_is_told(store):
+    spec = catch().model_copy(update={"environments": (EnvironmentSpec(id="catch", use="openenv+http://127.0.0.1:1"),)})
+    assert 'role="alert"' in until_played(store, Rehearsals(), spec)
+
+
+def test_wrong_terms_are_not_tried(store):
+    ask = trial.function(store, launch.read, launch.wrong_terms, launch.problem, allowed=True)
+    told = ask({"draft": draft(rewards=[{"name": "x", "value": "wonn"}])})
+    assert told["problems"][0]["field"] == "rewards.0.value"
+    shut = trial.function(store, launch.read, launch.wrong_terms, launch.problem, allowed=False)
+    assert "only shows runs" in shut({"draft": draft()})["problems"][0]["message"]
 
 
 # --------------------------------------------------------------------------------------------------------- the button

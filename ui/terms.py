@@ -165,7 +165,8 @@ def facts(store, played: Sequence[EnvironmentSpec], run: str = "") -> dict[str, 
     """`groups` of facts: of each environment, then of every episode; each with its meaning and its value in the last
     episode, as an expression would write it ("" where there was none). With a `run`, those that its episodes have."""
     had = set(store.run(run).known_facts()) if run else None
-    groups, last = [], {}
+    groups: list[dict[str, Any]] = []
+    last: dict[str, Any] = {}
     for asked in {asked.use: asked for asked in played}.values():
         told = described(store, asked)
         seen = last_of(store, run, asked)

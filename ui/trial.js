@@ -14,7 +14,7 @@ window.ortamTrial = (page, server, draft) => {
 
   const going = (yes) => { panel.setAttribute("aria-busy", yes); for (const button of buttons()) button.disabled = yes; again.hidden = yes; };
   const wrong = (words) => body.replaceChildren(make("p", "o-fieldnote o-wrong", words));
-  const ask = async (fresh = false) => {
+  const ask = async (fresh = "") => {
     const mine = ++ticket;
     clearTimeout(timer);
     panel.hidden = false;
@@ -29,7 +29,7 @@ window.ortamTrial = (page, server, draft) => {
         return going(false);
       }
       body.innerHTML = answer.html;
-      if (answer.playing) { timer = setTimeout(ask, EVERY); return; }
+      if (answer.playing) { timer = setTimeout(() => ask(), EVERY); return; }
       going(false);
     } catch {
       if (mine !== ticket) return;
@@ -37,7 +37,7 @@ window.ortamTrial = (page, server, draft) => {
       going(false);
     }
   };
-  again.onclick = () => ask(true);
+  again.onclick = () => ask("all");
   shut.onclick = () => { ticket++; clearTimeout(timer); going(false); panel.hidden = true; };
   const changed = () => {
     if (panel.hidden) return;
@@ -45,11 +45,11 @@ window.ortamTrial = (page, server, draft) => {
     clearTimeout(timer);
     going(false);
     body.classList.add("o-stale");
-    if (!draft().rewards?.some(({ kind }) => kind === "judge")) timer = setTimeout(ask, SETTLED);
+    if (!draft().rewards?.some(({ kind }) => kind === "judge")) timer = setTimeout(() => ask(), SETTLED);
   };
   page.addEventListener("click", (event) => {
     const button = event.target.closest("button");
-    if (button?.dataset.do === "try") ask();
+    if (button?.dataset.do === "try") ask("failed");
     else if (button?.closest("[data-terms]")) setTimeout(changed);
   });
   page.addEventListener("input", ({ target }) => { if (target.closest("[data-terms]") && !target.closest("[data-aside]")) changed(); });

@@ -8,12 +8,12 @@ them at once.
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
 from backend.launcher import default_terms
-from backend.play.rehearsal import Judgement, Rehearsal, Rehearsals, Spread, Worth, earlier, judged, worth
+from backend.play.rehearsal import Judgement, Kind, Rehearsal, Rehearsals, Spread, Worth, earlier, judged, worth
 from backend.records import EnvironmentSpec, Judged, RewardTerm, RunSpec
 from ui import shell
 from ui.terms import sentence
@@ -31,7 +31,8 @@ def function(store, read: Callable[[dict[str, Any]], RunSpec], wrong: Callable[[
              problem: Callable[[OrtamError], dict[str, str]], allowed: bool) -> Callable:
     """What the page's script asks. `read` makes a spec of a draft, `wrong` finds wrong terms in it, `problem` tells
     where an error belongs."""
-    rehearsals, answers = Rehearsals(), {}
+    rehearsals = Rehearsals()
+    answers: dict[str, Judged] = {}
 
     def try_terms(asked: dict[str, Any]) -> dict[str, Any]:
         if not allowed:
@@ -40,7 +41,8 @@ def function(store, read: Callable[[dict[str, Any]], RunSpec], wrong: Callable[[
             spec = read(asked["draft"])
             if problems := wrong(spec):
                 return {"problems": problems}
-            return tried(store, rehearsals, answers, spec, again=asked.get("again") is True)
+            again = asked.get("again")
+            return tried(store, rehearsals, answers, spec, again if again in ("failed", "all") else "")
         except OrtamError as error:
             return {"problems": [problem(error)]}
 
@@ -48,10 +50,10 @@ def function(store, read: Callable[[dict[str, Any]], RunSpec], wrong: Callable[[
 
 
 def tried(store, rehearsals: Rehearsals, answers: dict[str, Judged], spec: RunSpec,
-          again: bool = False) -> dict[str, Any]:
+          again: Literal["", "failed", "all"] = "") -> dict[str, Any]:
     """`html`, and whether something is still `playing`. Environments are played one after another. Raises OrtamError."""
     terms = spec.rewards or default_terms(spec.environments)
-    parts = []
+    parts: list[str] = []
     for place, asked in enumerate(spec.environments):
         rehearsal = rehearsals.of(asked, again)
         if not rehearsal.ended.is_set():
@@ -77,10 +79,10 @@ async def worths(store, rehearsal: Rehearsal, asked: EnvironmentSpec, terms: tup
                  answers: dict[str, Judged]) -> list[Worth]:
     rows = []
     for player in rehearsal.players:
-        kind = "random" if player == rehearsal.players[-1] else "best"
+        kind: Kind = "random" if player == rehearsal.players[-1] else "best"
         rows.append(await worth(player, kind, rehearsal.episodes(player), terms, asked.id, answers))
-    for kind, who, run, episodes in earlier(store, asked.use):
-        rows.append(await worth(who, kind, episodes, terms, asked.id, answers, where=run, ask=False))
+    for who_played, who, run, episodes in earlier(store, asked.use):
+        rows.append(await worth(who, who_played, episodes, terms, asked.id, answers, where=run, ask=False))
     return rows
 
 

@@ -3,6 +3,7 @@
     Sitting     one episode being played, worth shown after every turn
     Sittings    all that are being played in this process, by browsers that know nothing of each other
     Baseline    what scripted players earn over a number of tasks
+    rehearsal   a few games of theirs, for terms to be tried on before training
     keep        writes episodes into the run `played`, where they are replayed and compared like any other
 """
 

@@ -11,7 +11,7 @@ import statistics
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from backend.environments.players import players
 from backend.environments.sources import check, reach, source
@@ -28,8 +28,14 @@ EARLIER = 32
 """Episodes of people and of models that are looked at, and RUNS in which they are sought."""
 
 RUNS = 40
+PATIENCE = 180.0
+"""Seconds for all games of an environment, once it is open."""
+
 AT_A_TIME, KEPT = 2, 12
 """Environments being played, and remembered, at once."""
+
+Kind = Literal["best", "random", "person", "model"]
+"""Of who played."""
 
 SAME = 1e-9
 """Worth nearer than this is the same."""
@@ -69,9 +75,11 @@ class Rehearsal:
                 there = source(self.asked, address)
                 tasks = there.tasks(self.asked.tasks.model_copy(update={"count": GAMES}), self.asked.options)[:GAMES]
                 self._baseline = Baseline(self.asked, there, (), tasks)
-                asyncio.run(self._baseline.play())
+                asyncio.run(asyncio.wait_for(self._baseline.play(), PATIENCE))
         except OrtamError as error:
             self.problem = str(error)
+        except TimeoutError:
+            self.problem = f"its games took longer than {PATIENCE:.0f} s and were ended; try again when it is less busy"
         except Exception as error:  # a thread nobody waits for: the page that looks is told instead
             self.problem = f"{type(error).__name__}: {error}"
         finally:
@@ -85,13 +93,13 @@ class Rehearsals:
         self._known: dict[str, Rehearsal] = {}
         self._lock = threading.Lock()
 
-    def of(self, asked: EnvironmentSpec, again: bool = False) -> Rehearsal:
-        """`again` plays anew. Raises OrtamError where too many are under way."""
+    def of(self, asked: EnvironmentSpec, again: Literal["", "failed", "all"] = "") -> Rehearsal:
+        """Plays anew what has ended, if it `failed`, or in `all` cases. Raises OrtamError where too many are under way."""
         name = json.dumps([asked.use, asked.options, asked.max_turns, asked.prompt, asked.tasks.model_dump()],
                           sort_keys=True, default=str)
         with self._lock:
             found = self._known.get(name)
-            if found and not (found.ended.is_set() and (again or found.problem)):
+            if found and not (found.ended.is_set() and (again == "all" or again and found.problem)):
                 return found
             if sum(not one.ended.is_set() for one in self._known.values()) >= AT_A_TIME:
                 raise OrtamError("Other terms are being tried here right now; try again in a moment.")
@@ -125,7 +133,7 @@ class Worth:
     """What a player's episodes come to by the terms at hand."""
 
     who: str
-    kind: Literal["best", "random", "person", "model"]
+    kind: Kind
     where: str
     """The run they are of; "" for episodes just played."""
     games: int
@@ -139,7 +147,7 @@ class Worth:
     """Why a term gave no number, other than a fact that isn't known."""
 
 
-async def worth(who: str, kind: Literal["best", "random", "person", "model"], episodes: Sequence[Episode],
+async def worth(who: str, kind: Kind, episodes: Sequence[Episode],
                 terms: Sequence[RewardTerm], environment: str, answers: dict[str, Judged], where: str = "",
                 ask: bool = True) -> Worth:
     """`environment` is the id that the terms know it by. Judges and Python functions are asked only if `ask`; what
@@ -169,7 +177,7 @@ def spread(values: Sequence[float | None]) -> Spread:
     return Spread(statistics.fmean(known), min(known), max(known), len(known), len(values))
 
 
-def earlier(store: Store, use: str) -> list[tuple[Literal["person", "model"], str, str, list[Episode]]]:
+def earlier(store: Store, use: str) -> list[tuple[Kind, str, str, list[Episode]]]:
     """(kind, who, run, episodes) of the newest run that a person played in this environment, and of the newest that a
     model did, where there are such."""
     found: dict[str, tuple] = {}
@@ -177,8 +185,8 @@ def earlier(store: Store, use: str) -> list[tuple[Literal["person", "model"], st
         try:
             run = store.run(summary.id)
             ids = [asked.id for asked in run.spec.environments if asked.use == use]
-            wanted = (("person", "by hand", {"phase": "play", "policy": "human"}),
-                      ("model", summary.model, {"phase": "train"}))
+            wanted: tuple[tuple[str, str, dict[str, Any]], ...] = (
+                ("person", "by hand", {"phase": "play", "policy": "human"}), ("model", summary.model, {"phase": "train"}))
             for kind, who, filters in wanted if ids else ():
                 if kind not in found and (rows := run.episodes(sort="-step", limit=EARLIER, environment=ids, **filters)):
                     found[kind] = (kind, who, run.id, [run.episode(row.id) for row in rows])
