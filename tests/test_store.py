@@ -150,6 +150,18 @@ def test_a_locked_file_is_waited_for_and_nothing_is_lost(run, writer, monkeypatc
     assert len(run.metrics()) == 1
 
 
+def test_what_a_full_disk_refused_is_written_whole_once_there_is_room(run, writer, capsys):
+    pages = writer._connection.execute("PRAGMA page_count").fetchone()[0]
+    writer._connection.execute(f"PRAGMA max_page_count = {pages}")
+    writer.record([episode(id="1-0-0", facts={"won": True}), episode(id="1-0-1", facts={}, opening="o" * 15_000)])
+    assert run.count_episodes() == 0
+    assert "full" in capsys.readouterr().out
+    writer._connection.execute("PRAGMA max_page_count = 100000")
+    writer.record([episode(id="2-0-0", facts={"won": False})])
+    assert run.count_episodes(where="won") == 1
+    assert run.known_facts() == ["won"]
+
+
 def test_a_secret_is_never_written_to_a_spec(store):
     for changes in ({"train": {"extra": {"hub_token": "abc"}}}, {"environments": [
             {"id": "e", "use": "openenv+https://me:pass@host"}]}, {"environments": [

@@ -29,7 +29,6 @@ RUN: dict[str, dict[str, type]] = {
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
               "shown": str, "reward": float, "done": int, "facts": str, "tokens": int, "model_seconds": float,
               "seconds": float, "fault": str, "cut": int, "images": str},
-    "scores": {"episode": int, "step": int, "phase": str, "environment": str, "name": str, "value": float},
     "curves": {"step": int, "name": str, "environment": str, "mean": float, "low": float, "high": float, "scored": int,
                "all_": int},
     "steps": {"step": int, "at": float},
@@ -49,7 +48,7 @@ RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index
             "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
             "texts": "digest", "tallies": ("phase", "step", "environment")}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
-               "scores": [("episode",), ("step", "phase")], "metrics": [("name", "step")]}
+               "metrics": [("name", "step")]}
 
 STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
                     "ended": float, "code": int, "reason": str, "gpus": str},

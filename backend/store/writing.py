@@ -34,7 +34,6 @@ class RunWriter:
         self._episode = self._last("episodes")
         self._event = self._last("events")
         self._transact(sums.catch_up)
-        self._known = {name for (name,) in self._connection.execute("SELECT name FROM known_facts")}
         if notice:
             self.event(Event(at=time.time(), kind="warning", level="warning", text=notice))
 
@@ -98,7 +97,8 @@ class RunWriter:
         try:
             work(connection)
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # a full disk has ended it already
+                connection.execute("ROLLBACK")
             raise
         connection.execute("COMMIT")
 
@@ -118,6 +118,8 @@ class RunWriter:
             connection.execute("RELEASE episode")
             if episode.phase != "play":
                 steps.add((episode.step, episode.phase))
+        names = {name for episode in episodes for name in episode.facts}
+        connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)", [(codec.escape(name),) for name in names])
         for step, phase in steps:
             if phase == "train":
                 connection.execute("INSERT OR IGNORE INTO steps VALUES (?, ?)", (step, time.time()))
@@ -165,12 +167,6 @@ class RunWriter:
             turn.done, facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut,
             long(to_json(list(turn.images) or None)))
             for turn in episode.turns])
-        connection.executemany(_insert("scores"), [
-            (seq, episode.step, episode.phase, escape(episode.environment), name, _number(value))
-            for name, value in episode.scores.items()])
-        if new := episode.facts.keys() - self._known:
-            connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)", [(escape(name),) for name in new])
-            self._known |= new
 
     @staticmethod
     def _forget(connection: sqlite3.Connection, id: str) -> None:
@@ -178,7 +174,7 @@ class RunWriter:
         if row is None:
             return
         connection.execute("DELETE FROM episodes WHERE seq = ?", row)
-        for table in ("details", "turns", "scores"):
+        for table in ("details", "turns"):
             connection.execute(f"DELETE FROM {table} WHERE episode = ?", row)
 
     def _write_event(self, connection: sqlite3.Connection, event: Event) -> None:
