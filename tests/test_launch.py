@@ -213,6 +213,8 @@ def test_a_set_is_saved_exported_and_deleted(store):
     assert asks["terms_yaml"](given)["yaml"] == kept["yaml"]
     assert "name" in asks["set_save"]({**given, "name": ""})["problem"]
     assert asks["set_save"]({"name": "none", "rewards": []})["problem"]
+    judge = {"name": "kind", "kind": "judge", "value": "Is it kind?", "judge": {"url": "", "model": "m"}}
+    assert asks["set_save"]({"name": "x", "rewards": [judge]})["problem"].startswith("Judge.url of the term kind: is empty")
     assert asks["set_delete"]({"name": "mine"})["sets"] == []
 
 

@@ -322,8 +322,7 @@ window.ortamTerms = (page, server, changed, { run = "" } = {}) => {
       case "add-term": {
         const row = addRow({ name: free(`term-${rows().length + 1}`, new Set(read().map(({ name }) => name))), value: "", environments: null });
         scopes();
-        $("[data-key=value]", row).focus();
-        changed();
+        $("[data-key=value]", row).focus();  /* it is asked about once something stands in it */
       }
     }
   });

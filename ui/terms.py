@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,7 @@ def functions(store, may_save: bool) -> list[Callable]:
         try:
             return {"yaml": terms_to_yaml(terms_of(asked))}
         except OrtamError as error:
-            return {"problem": sentence(error)}
+            return {"problem": told(error, asked)}
 
     return [term_facts, term_presets, term_sets, set_save, set_delete, terms_yaml]
 
@@ -214,7 +215,7 @@ def saved(store, asked: dict[str, Any]) -> dict[str, Any]:
     try:
         store.save_reward_set(str(asked.get("name", "")), terms_of(asked))
     except OrtamError as error:
-        return {"problem": sentence(error)}
+        return {"problem": told(error, asked)}
     return {"sets": sets(store)}
 
 
@@ -226,6 +227,16 @@ def sentence(error: OrtamError) -> str:
     """With a capital and a full stop."""
     said = str(error)
     return said[:1].upper() + said[1:] + ("" if said.endswith((".", "?", "!")) else ".")
+
+
+def told(error: OrtamError, asked: dict[str, Any]) -> str:
+    """With the name of the term that is wrong in place of its number."""
+    given = asked.get("rewards") or ()
+    problem = place(error, given)
+    found = re.fullmatch(r"rewards\.(\d+)\.(.+)", problem["field"])
+    if not found or int(found[1]) >= len(given):
+        return sentence(error)
+    return f"{found[2].capitalize()} of the term {given[int(found[1])].get('name')}: {problem['message']}."
 
 
 def place(error: OrtamError, terms: Sequence[dict[str, Any]]) -> dict[str, str]:

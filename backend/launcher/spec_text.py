@@ -180,6 +180,10 @@ def _explained(problem: Any) -> tuple[str, str]:
         case "string_pattern_mismatch" if limits.get("pattern") == NAME:
             return place, (f"{_shown(given)} can't be a name; use letters, digits, dash and underscore, beginning with "
                            "a letter, at most 48")
+        case "string_pattern_mismatch":
+            field = _field(loc)
+            wanted = _lower((field and field.description) or "write something else")
+            return place, f"is empty; {wanted}" if given == "" else f"{_shown(given)} doesn't fit; {wanted}"
         case "literal_error":
             return place, f"must be {limits['expected']}, not {_shown(given)}"
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":

@@ -32,7 +32,7 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     run = played(application.runs)
     page.goto(f"{application.url}/launch?use=catch")
     rows = page.locator(".o-term")
-    expect(rows.first).to_be_visible()
+    expect(rows.first).to_be_visible(timeout=30_000)
 
     page.get_by_role("button", name="Won or lost").click()
     expect(rows).to_have_count(1)
@@ -42,14 +42,14 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     value.press_sequentially("0.5 * near")
     expect(rows.nth(1).get_by_role("option").first).to_contain_text("nearness")
     value.press("Enter")
-    expect(value).to_have_value("0.5 * nearness")
+    expect(value).to_have_value("0.5 * nearness", timeout=30_000)
     expect(page.locator("[data-facts]")).to_contain_text("nearness")
-    expect(page.locator("[data-fact=nearness] i")).to_have_text("0.375")
+    expect(page.locator("[data-fact=nearness] i")).to_have_text("0.375", timeout=30_000)
 
     value.fill("0.5 * nearnes")
-    expect(rows.nth(1).locator(".o-wrong")).to_contain_text("did you mean nearness")
+    expect(rows.nth(1).locator(".o-wrong")).to_contain_text("did you mean nearness", timeout=30_000)
     value.fill("0.5 * nearness")
-    expect(rows.nth(1).locator(".o-wrong")).to_have_count(0)
+    expect(rows.nth(1).locator(".o-wrong")).to_have_count(0, timeout=30_000)
 
     page.get_by_role("button", name="Try these terms").click()
     verdict = page.locator(".o-trial-verdict")
@@ -60,7 +60,7 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     page.get_by_role("button", name="Saved sets").click()
     page.get_by_label("Name of the set").fill("near ones")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Saved as near ones.")).to_be_visible()
+    expect(page.get_by_text("Saved as near ones.")).to_be_visible(timeout=30_000)
 
     page.goto(f"{application.url}/run?id={run.id}")
     page.get_by_role("link", name="Re-price").click()
@@ -68,16 +68,16 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     page.wait_for_function(f"{RESULT}.includes('own terms')")
     page.get_by_role("button", name="Saved sets").click()
     page.get_by_role("button", name="Use near ones").click()
-    expect(page.get_by_text("3 gain it")).to_be_visible()
+    expect(page.get_by_text("3 gain it")).to_be_visible(timeout=30_000)
     page.wait_for_function("""() => [...document.querySelectorAll('[data-section=learning] .js-plotly-plot')]
         .flatMap(plot => plot.data).filter(line => line.name === 'now' || line.name === 'was').length === 2""")
     first = page.locator("[data-slot=moved] a").first
     expect(first).to_have_attribute("href", re.compile(r"/episode\?run=.*&id=\d-0-\d"))
 
     page.reload()
-    expect(page.get_by_text("3 gain it")).to_be_visible()
+    expect(page.get_by_text("3 gain it")).to_be_visible(timeout=30_000)
     page.get_by_role("link", name="Launch with these terms").click()
     expect(page.locator("h1")).to_have_text("Launch a run")
-    expect(page.locator(".o-term").nth(1).get_by_label("Value")).to_have_value("0.5 * nearness")
+    expect(page.locator(".o-term").nth(1).get_by_label("Value")).to_have_value("0.5 * nearness", timeout=30_000)
     expect(page.get_by_label("Name", exact=True).first).to_have_value("stored")
     assert not seen.errors and not seen.elsewhere
