@@ -62,9 +62,13 @@ class Worker:
             self.queue.move(place.run, "running", "ended", ended=time.time(), reason="its folder is gone")
             return
         started = Started(place.pid or 0, place.born)
-        where = executor(run.spec.resources.executor)
-        if not (where.alive(started) or run.training() or self._watched_elsewhere(place)):
-            note_end(self.queue, run, where.code(started))
+        try:
+            where = executor(run.spec.resources.executor)
+            going, code = where.alive(started), where.code(started)
+        except OrtamError:  # a spec that was spoilt meanwhile must not hold up the queue
+            going, code = alive(started.pid, started.born), None
+        if not (going or run.training() or self._watched_elsewhere(place)):
+            note_end(self.queue, run, code)
 
     def _watched_elsewhere(self, place: Place) -> bool:
         """Whether the process that started it lives and will note its end: it alone sees the exit status."""

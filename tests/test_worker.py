@@ -176,6 +176,17 @@ def test_a_spoilt_spec_does_not_stop_the_queue(store, launch):
     assert "spec.yaml" in store.run(first).result().reason
 
 
+def test_a_spec_spoilt_while_its_run_goes_on_does_not_hold_up_the_queue(store, launch):
+    first, second = launch(), launch()
+    worker = Worker(store)
+    worker.advance()
+    (store.folder / first / "spec.yaml").write_text("name: [")
+    os.killpg(store.queue.place(first).pid, signal.SIGKILL)
+    until(ended(store, worker, first))
+    worker.advance()
+    assert state(store, second) == "running"
+
+
 def test_a_running_trainer_can_be_ended_at_once(store, launch):
     run = launch()
     worker = Worker(store)
