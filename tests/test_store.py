@@ -12,7 +12,7 @@ import time
 import pytest
 
 from backend.errors import EpisodeNotFound, OrtamError, RunNotFound, SpecError
-from backend.records import Episode, Event, Fault, Judged, Policy, Result, RunSpec, Turn
+from backend.records import Episode, Event, Fault, Judged, Policy, Result, RewardTerm, RunSpec, Turn
 from backend.store import Store, to_yaml
 from backend.store.tables import network_mount
 
@@ -165,10 +165,19 @@ def test_what_a_full_disk_refused_is_written_whole_once_there_is_room(run, write
 def test_a_secret_is_never_written_to_a_spec(store):
     for changes in ({"train": {"extra": {"hub_token": "abc"}}}, {"environments": [
             {"id": "e", "use": "openenv+https://me:pass@host"}]}, {"environments": [
-                {"id": "e", "use": "echo", "options": {"api_key": "x"}}]}, {"model": "hf_" + "a" * 34}):
+                {"id": "e", "use": "echo", "options": {"api_key": "x"}}]}, {"model": "hf_" + "a" * 34}, {"environments": [
+                    {"id": "e", "use": "echo", "options": {"headers": {"X-Api-Key": "x"}, "n": 1}}]}, {"environments": [
+                        {"id": "e", "use": "echo", "options": {"accessToken": "x"}}]}):
         with pytest.raises(SpecError, match="secret|password"):
             store.create(spec(**changes))
     assert store.runs() == []
+
+
+def test_a_secret_is_never_kept_in_a_reward_set(store):
+    judge = {"url": "https://me:pass@host/v1", "model": "m"}
+    with pytest.raises(SpecError, match="password"):
+        store.save_reward_set("mine", [RewardTerm(name="kind", kind="judge", value="Be kind.", judge=judge)])
+    assert store.reward_sets() == []
 
 
 def test_a_spec_comes_back_as_it_was(store):

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from backend.errors import OrtamError, RewardError
 from backend.records import RewardTerm
 from backend.store import codec
+from backend.store.spec_file import refuse_secrets_in
 from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
 
 LONGEST_NAME = 80
@@ -54,7 +55,7 @@ class RewardSets:
         return found
 
     def save(self, name: str, terms: Sequence[RewardTerm]) -> None:
-        """Replaces what was saved under this name. Raises RewardError."""
+        """Replaces what was saved under this name. Raises RewardError, and SpecError for what looks like a secret."""
         name = name.strip()
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
             raise RewardError(f"{name!r:.100} can't be the name of a reward set; use 1 to {LONGEST_NAME} letters, "
@@ -64,6 +65,7 @@ class RewardSets:
         names = [term.name for term in terms]
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise RewardError(f"two reward terms are called {twice[0]}; give each its own name")
+        refuse_secrets_in({"rewards": [term.model_dump() for term in terms]})
         row = (codec.escape(name), json.dumps([term.model_dump() for term in terms]), time.time())
         self._write("INSERT OR REPLACE INTO reward_sets (name, terms, saved) VALUES (?, ?, ?)", row)
 

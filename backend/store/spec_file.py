@@ -10,7 +10,9 @@ from pydantic import ValidationError
 from backend.errors import SpecError
 from backend.records import RunSpec
 
-_SECRET_NAME = re.compile(r"(^|_)(token|api_?key|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
+# After a dash, an underscore or, as in accessToken, a lower-case letter.
+_SECRET_NAME = re.compile(r"(^|[_-]|(?-i:(?<=[a-z])(?=[A-Z])))(token|api[_-]?key|secret|password|passwd|credentials?|"
+                          r"authorization)$", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16})\b"
                           r"|://[^/\s@:]+:[^/\s@]+@")
 
