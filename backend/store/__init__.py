@@ -11,6 +11,7 @@
 """
 
 import contextlib
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -95,14 +96,13 @@ class Store:
 
     def run(self, ref: str) -> Run:
         """By id, unique prefix of an id or of a name, or `latest`. Raises RunNotFound."""
-        runs = list(self._all())
+        if ref != "latest" and ref in self._names() and (self.folder / ref / "spec.yaml").is_file():
+            return Run(self.folder / ref)  # without a look at all the others, since pages ask for it every two seconds
+        runs = self._all()
         if not runs:
             raise RunNotFound(f"{self.folder} holds no runs yet; start one with: python -m backend launch quickstart")
         if ref == "latest":
             return runs[0]
-        for run in runs:
-            if run.id == ref:
-                return run
         found = [run for run in runs if ref and (run.id.startswith(ref) or _named(run.id).startswith(ref))]
         if len(found) == 1:
             return found[0]
@@ -138,7 +138,8 @@ class Store:
         return next((found for found in self.reward_sets() if found.name == name), None)
 
     def save_reward_set(self, name: str, terms: Sequence[RewardTerm]) -> None:
-        """Replaces what was saved under this name. Raises RewardError for a name or terms that can't be saved."""
+        """Replaces what was saved under this name. Raises RewardError for a name or terms that can't be saved, SpecError
+        for terms that hold what looks like a secret."""
         self._reward_sets.save(name, terms)
 
     def delete_reward_set(self, name: str) -> bool:
@@ -165,10 +166,11 @@ class Store:
         """Whether some worker serves this folder now."""
         return held(self.folder / "worker.lock")
 
+    def _names(self) -> list[str]:
+        return os.listdir(self.folder) if self.folder.is_dir() else []
+
     def _all(self) -> list[Run]:
-        if not self.folder.is_dir():
-            return []
-        runs = [Run(path) for path in self.folder.iterdir() if (path / "spec.yaml").is_file()]
+        runs = [Run(self.folder / name) for name in self._names() if (self.folder / name / "spec.yaml").is_file()]
         return sorted(runs, key=_age, reverse=True)
 
 

@@ -59,20 +59,22 @@ class Queue:
 
     def places(self, *states: str) -> list[Place]:
         """Oldest first; all of them where no state is named."""
+        return self._places(f"WHERE state IN ({', '.join('?' * len(states))})" if states else "", states)
+
+    def place(self, run: str) -> Place | None:
+        return next(iter(self._places("WHERE run = ?", (run,))), None)
+
+    def _places(self, condition: str, values: tuple[str, ...]) -> list[Place]:
         if not self.path.exists():
             return []
-        condition = f"WHERE state IN ({', '.join('?' * len(states))})" if states else ""
         try:
             with reading(self.path) as connection:
                 return [Place(*row) for row in connection.execute(
-                    f"SELECT {_COLUMNS} FROM queue {condition} ORDER BY asked, run", states)]
+                    f"SELECT {_COLUMNS} FROM queue {condition} ORDER BY asked, run", values)]
         except sqlite3.OperationalError as error:
             if "no such table" in str(error):
                 return []
             raise
-
-    def place(self, run: str) -> Place | None:
-        return next((place for place in self.places() if place.run == run), None)
 
     def gpus_taken(self) -> set[str]:
         return {gpu for place in self.places("running", "claimed") for gpu in (place.gpus or "").split(",") if gpu}
