@@ -1,8 +1,10 @@
 """Watch: what a browser is told, and that it is told only what is new."""
 
+import contextlib
 import html
 import json
 import re
+import sqlite3
 import time
 
 import pytest
@@ -278,6 +280,25 @@ def test_an_unknown_run_and_an_empty_folder_are_said_without_naming_the_disk(sto
     store.create(SPEC)
     gone = answer(store, first(NASTY))["gone"]
     assert "There is no such run" in gone and str(tmp_path) not in gone and "<img" not in gone
+
+
+def test_a_run_whose_spec_or_file_is_spoilt_says_so(store, run, writer):
+    play(writer, 1)
+    writer.close()
+    (run.path / "run.db").write_bytes(b"not a database at all" * 100)
+    assert "run.db can&#x27;t be read" in answer(store, first())["gone"]
+    (run.path / "spec.yaml").write_text("name: [")
+    assert "spec.yaml can&#x27;t be read" in answer(store, first())["gone"]
+
+
+def test_a_run_from_elsewhere_can_put_no_markup_into_the_page(store, run, writer):
+    play(writer, 1)
+    writer.close()
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
+        file.execute("UPDATE episodes SET status = ?, group_ = ?, environment = ?, task = ?, stop = ?",
+                     (NASTY, NASTY, NASTY, json.dumps(NASTY), NASTY))
+    drawn = step_of(run, 1)
+    assert "<img" not in drawn and "&lt;img" in drawn
 
 
 def test_what_a_model_or_an_environment_wrote_is_text(store, writer):

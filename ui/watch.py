@@ -120,6 +120,13 @@ def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
         run = store.run(asked.run or "latest")
     except OrtamError:
         return {"version": "none", "gone": parts.unknown(asked.run)}
+    try:
+        return _newer(run, asked, may_stop)
+    except OrtamError as error:  # its spec or its file is spoilt
+        return {"version": "none", "gone": shell.problem(f"The run {run.id} can't be shown.", str(error))}
+
+
+def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
     told: dict[str, Any] = {"version": f"{run.id}|{run.version()}"}
     if asked.log is not None:
         told |= _log(run.path, asked.log)

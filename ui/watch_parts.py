@@ -18,7 +18,6 @@ LETTERS = shell.CHIPS
 REMEDIES = (
     ("out of memory", "Lower micro_batch or the token budget, or choose a smaller model, and launch it again."),
     ("no space left", "Free some disk space and launch it again; every recorded episode is kept."),
-    ("could not be played", "See the log for what the environment's server printed, then launch it again."),
     ("environment", "See the log for what the environment's server printed, then launch it again."),
     ("killed", "Often the machine ran out of memory; lower micro_batch or the token budget."),
 )
@@ -309,7 +308,7 @@ def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int
 def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
     ordered = sorted(rows, key=lambda row: (row.total is None, -(row.total or 0), row.sample))
     pills = "".join(
-        f'<a class="o-watch-pill o-{row.status}" href="{address("episode", run=run, id=row.id)}" '
+        f'<a class="o-watch-pill o-{attribute(row.status)}" href="{address("episode", run=run, id=row.id)}" '
         f'title="{_pill_title(row)}"><i aria-hidden="true">{LETTERS.get(row.status, "?")}</i>'
         f'<span class="o-num">{"–" if row.total is None else number(row.total)}</span></a>'
         for row in ordered
@@ -322,7 +321,7 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
         else f'<span class="o-small o-muted">task {text(task if isinstance(task, str) else as_json(task))}</span>'
     )
     return (
-        f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {number_}</b>{task}{said}</div>'
+        f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {text(number_)}</b>{task}{said}</div>'
         f'<div class="o-watch-pills">{pills}</div></div>'
     )
 
