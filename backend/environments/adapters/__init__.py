@@ -44,14 +44,25 @@ class Adapter(Protocol):
         ...
 
 
+class WithoutState:
+    """The part of an adapter for a server whose state has nothing to add."""
+
+    asks_state = False
+
+    def identify(self, state: dict[str, Any]) -> str | None:
+        return None
+
+    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
+        return last
+
+
 @dataclass(frozen=True)
-class Shipped:
+class Shipped(WithoutState):
     """For an observation that holds the text and each fact by name."""
 
     description: Description
     translate: Callable[[str, dict[str, Any]], dict[str, Any]]
     """Tool and arguments, already checked, to the server's action."""
-    asks_state: bool = False
 
     def fresh(self) -> "Shipped":
         return self
@@ -69,12 +80,6 @@ class Shipped:
             facts={name: observation[name] for name in self.description.facts},
             fingerprint=(observation.get("metadata") or {}).get("fingerprint"),
         )
-
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last
 
     @cached_property
     def _checked(self) -> "Checked":

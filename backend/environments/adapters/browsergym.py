@@ -7,8 +7,8 @@ published action and observation classes; the tests play on a server of the same
 import json
 from typing import Any
 
-from backend.environments import Description, Observation, Tool
-from backend.environments.adapters import Adapter, Checked, number
+from backend.environments import Description, Observation
+from backend.environments.adapters import Adapter, Checked, WithoutState, number, tool
 from backend.environments.adapters.observed import compact
 from backend.environments.adapters.pictures import picture
 from backend.environments.discovery import Told
@@ -21,25 +21,20 @@ def _text(about: str) -> dict[str, Any]:
     return {"type": "string", "description": about}
 
 
-def _tool(name: str, about: str, required: tuple[str, ...] = (), **arguments: dict[str, Any]) -> Tool:
-    return Tool(name, about, {"type": "object", "properties": arguments, "required": list(required or arguments),
-                              "additionalProperties": False})
-
-
 ELEMENT = _text("The element's id, as in [12] in the page.")
 TOOLS = (
-    _tool("click", "Click an element.", bid=ELEMENT),
-    _tool("fill", "Write into a field, over what it holds.", bid=ELEMENT, value=_text("What to write.")),
-    _tool("select_option", "Choose in a list of options.", bid=ELEMENT, options=_text("The option's label or value.")),
-    _tool("hover", "Hold the pointer over an element.", bid=ELEMENT),
-    _tool("press", "Press a key, or several at once, at an element.", bid=ELEMENT,
-          key_comb=_text("Such as Enter or Control+a.")),
-    _tool("scroll", "Scroll the page by pixels.", delta_x={"type": "number", "description": "To the right."},
-          delta_y={"type": "number", "description": "Downwards."}),
-    _tool("goto", "Open a page by its address.", url=_text("The address.")),
-    Tool("go_back", "Go back to the page before.", {"type": "object", "properties": {}, "additionalProperties": False}),
-    _tool("send_msg_to_user", "Answer the person who set the task.", text=_text("The answer.")),
-    _tool("noop", "Wait.", wait_ms={"type": "number", "description": "Milliseconds."}),
+    tool("click", "Click an element.", bid=ELEMENT),
+    tool("fill", "Write into a field, over what it holds.", bid=ELEMENT, value=_text("What to write.")),
+    tool("select_option", "Choose in a list of options.", bid=ELEMENT, options=_text("The option's label or value.")),
+    tool("hover", "Hold the pointer over an element.", bid=ELEMENT),
+    tool("press", "Press a key, or several at once, at an element.", bid=ELEMENT,
+         key_comb=_text("Such as Enter or Control+a.")),
+    tool("scroll", "Scroll the page by pixels.", delta_x={"type": "number", "description": "To the right."},
+         delta_y={"type": "number", "description": "Downwards."}),
+    tool("goto", "Open a page by its address.", url=_text("The address.")),
+    tool("go_back", "Go back to the page before."),
+    tool("send_msg_to_user", "Answer the person who set the task.", text=_text("The answer.")),
+    tool("noop", "Wait.", wait_ms={"type": "number", "description": "Milliseconds."}),
 )
 DESCRIPTION = Description(
     title="BrowserGym",
@@ -69,8 +64,7 @@ def adapter(told: Told) -> Adapter:
     return BrowserGym()
 
 
-class BrowserGym:
-    asks_state = False
+class BrowserGym(WithoutState):
     description = DESCRIPTION
 
     def __init__(self) -> None:
@@ -98,12 +92,6 @@ class BrowserGym:
                    "url": str(observation.get("url") or "")[:500], "action_failed": failed,
                    "failed_actions": self._failed},
             raw=compact(whole), images=(screenshot,) if screenshot else ())
-
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last
 
 
 def _page(observation: dict[str, Any], begins: bool) -> str:

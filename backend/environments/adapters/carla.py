@@ -6,8 +6,8 @@ Written from the published action and observation classes; the tests play on a s
 from dataclasses import replace
 from typing import Any
 
-from backend.environments import Description, Observation, Tool
-from backend.environments.adapters import Adapter, Checked, number
+from backend.environments import Description, Observation
+from backend.environments.adapters import Adapter, Checked, WithoutState, number, tool
 from backend.environments.adapters.observed import Seen, compact, seen
 from backend.environments.adapters.pictures import taken_out
 from backend.environments.discovery import Told
@@ -17,28 +17,23 @@ def _number(about: str, low: float, high: float) -> dict[str, Any]:
     return {"type": "number", "minimum": low, "maximum": high, "description": about}
 
 
-def _tool(name: str, about: str, **arguments: dict[str, Any]) -> Tool:
-    return Tool(name, about, {"type": "object", "properties": arguments, "required": list(arguments),
-                              "additionalProperties": False})
-
-
 PLACE = {"type": "number", "description": "In metres, in the town's own coordinates."}
 TOOLS = (
-    _tool("observe", "Do nothing and let the world go on for one step."),
-    _tool("control", "Drive by hand for one step.", throttle=_number("0 is none, 1 is full.", 0, 1),
-          steer=_number("-1 is fully left, 1 fully right.", -1, 1), brake=_number("0 is none, 1 is full.", 0, 1)),
-    _tool("emergency_stop", "Brake as hard as the car can."),
-    _tool("brake_vehicle", "Brake with a given strength.", brake_intensity=_number("0 is none, 1 is full.", 0, 1)),
-    _tool("maintain_speed", "Keep a speed.", target_speed_kmh=_number("In km/h.", 0, 200)),
-    _tool("lane_change", "Change the lane.", lane_direction={"type": "string", "enum": ["left", "right"],
-                                                             "description": "To which side."}),
-    _tool("init_navigation_agent", "Start the autopilot.", navigation_behavior={
+    tool("observe", "Do nothing and let the world go on for one step."),
+    tool("control", "Drive by hand for one step.", throttle=_number("0 is none, 1 is full.", 0, 1),
+         steer=_number("-1 is fully left, 1 fully right.", -1, 1), brake=_number("0 is none, 1 is full.", 0, 1)),
+    tool("emergency_stop", "Brake as hard as the car can."),
+    tool("brake_vehicle", "Brake with a given strength.", brake_intensity=_number("0 is none, 1 is full.", 0, 1)),
+    tool("maintain_speed", "Keep a speed.", target_speed_kmh=_number("In km/h.", 0, 200)),
+    tool("lane_change", "Change the lane.", lane_direction={"type": "string", "enum": ["left", "right"],
+                                                            "description": "To which side."}),
+    tool("init_navigation_agent", "Start the autopilot.", navigation_behavior={
         "type": "string", "enum": ["cautious", "normal", "aggressive"], "description": "How it drives."}),
-    _tool("set_destination", "Tell the autopilot where to go.", destination_x=PLACE, destination_y=PLACE,
-          destination_z=PLACE),
-    _tool("follow_route", "Let the autopilot drive for some steps.",
-          route_steps={"type": "integer", "minimum": 1, "description": "How many steps."}),
-    _tool("capture_image", "Take a picture with the camera in front; no time passes."),
+    tool("set_destination", "Tell the autopilot where to go.", destination_x=PLACE, destination_y=PLACE,
+         destination_z=PLACE),
+    tool("follow_route", "Let the autopilot drive for some steps.",
+         route_steps={"type": "integer", "minimum": 1, "description": "How many steps."}),
+    tool("capture_image", "Take a picture with the camera in front; no time passes."),
 )
 DESCRIPTION = Description(
     title="CARLA",
@@ -68,9 +63,7 @@ def adapter(told: Told) -> Adapter:
     return Carla(replace(DESCRIPTION, facts=facts), fields)
 
 
-class Carla:
-    asks_state = False
-
+class Carla(WithoutState):
     def __init__(self, description: Description, fields: list[Seen]):
         self.description = description
         self._fields = fields
@@ -94,9 +87,3 @@ class Carla:
                            {field.name: field.value(observation) for field in self._fields} | {"reward": reward},
                            raw=compact({name: value for name, value in observation.items() if name != "metadata"}),
                            images=images)
-
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.environments import Description, Observation, Tool
-from backend.environments.adapters import number
+from backend.environments.adapters import WithoutState, number
 from backend.environments.adapters.actions import BASE, ways
 from backend.environments.adapters.observed import Seen, compact, seen, words
 from backend.environments.adapters.pictures import picture, taken_out
@@ -57,12 +57,11 @@ def facts_of(fields: list[Seen]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Discovered:
+class Discovered(WithoutState):
     description: Description
     send: dict[str, Any]
     """Tool -> what makes its action of its arguments."""
     fields: list[Seen]
-    asks_state: bool = False
 
     def fresh(self) -> "Discovered":
         return self
@@ -88,12 +87,6 @@ class Discovered:
         facts = {**self._facts(observation, reward), **rubrics(observation, metadata)}
         return Observation(text, reward, bool(data.get("done")), facts, raw=raw,
                            fingerprint=str(named)[:80] if named else None, images=images, fault=fault)
-
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last
 
     def _facts(self, observation: dict[str, Any], reward: float | None) -> dict[str, Any]:
         facts = {field.name: field.value(observation) for field in self.fields}

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from backend.environments import Observation, discovery
-from backend.environments.adapters import Adapter, Checked, echo, number
+from backend.environments.adapters import Adapter, Checked, WithoutState, echo, number
 from backend.environments.discovery import Told
 from backend.errors import EnvironmentFailed
 
@@ -26,8 +26,7 @@ def adapter(told: Told) -> Adapter:
     return Echo(told.has("tool_name"))
 
 
-class Echo:
-    asks_state = False
+class Echo(WithoutState):
     description = replace(echo.DESCRIPTION, title=f"{echo.DESCRIPTION.title} (OpenEnv)")
 
     def __init__(self, over_mcp: bool):
@@ -52,9 +51,3 @@ class Echo:
         return Observation(
             text=text, reward=None if begins else number(data.get("reward")), done=bool(data.get("done")),
             facts={"echoed_length": None if begins else len(text), "messages": self._messages})
-
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last

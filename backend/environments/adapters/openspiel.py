@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from backend.environments import Description, Observation, discovery
-from backend.environments.adapters import Adapter, Checked, catch, number, tool
+from backend.environments.adapters import Adapter, Checked, WithoutState, catch, number, tool
 from backend.environments.adapters.discovered import USUAL_TURNS
 from backend.environments.adapters.observed import compact
 from backend.environments.discovery import Told
@@ -45,9 +45,7 @@ def _game(name: str) -> Description:
         max_turns=USUAL_TURNS, notice=UNSEEDED)
 
 
-class Game:
-    asks_state = False
-
+class Game(WithoutState):
     def __init__(self, description: Description):
         self.description = description
         self._checked = Checked(description.tools)
@@ -68,12 +66,6 @@ class Game:
             "won": reward is not None and reward > 0 if done else None, "reward": reward, "legal": len(legal),
             "phase": str(observation.get("game_phase", ""))})
 
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last
-
 
 def _state(values: list[float]) -> str:
     """A long tensor is nearly all zeros."""
@@ -82,10 +74,9 @@ def _state(values: list[float]) -> str:
     return compact({str(place): round(value, 4) for place, value in enumerate(values) if value})
 
 
-class Catch:
+class Catch(WithoutState):
     """The ball keeps its column, so the column of the first observation tells ball and paddle apart to the end."""
 
-    asks_state = False
     description = replace(catch.DESCRIPTION, title=f"{catch.DESCRIPTION.title} (OpenSpiel)", notice=UNSEEDED)
 
     def __init__(self) -> None:
@@ -122,9 +113,3 @@ class Catch:
                    "nearness": 1 - abs(ball - paddle) / (COLUMNS - 1) if done else None,
                    "ball_row": row, "ball_column": ball, "paddle_column": paddle, "rows": ROWS, "columns": COLUMNS},
             fingerprint=fingerprint("catch", ROWS, COLUMNS, ball) if begins else None)
-
-    def identify(self, state: dict[str, Any]) -> str | None:
-        return None
-
-    def ended(self, state: dict[str, Any], last: Observation) -> Observation:
-        return last
