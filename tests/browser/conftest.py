@@ -27,9 +27,11 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def pytest_collection_modifyitems(items):
+    """The browser's own event loop goes on until the last test, and others want to start theirs: browser tests come last."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 @pytest.fixture(scope="session")
