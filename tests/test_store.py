@@ -162,6 +162,15 @@ def test_what_a_full_disk_refused_is_written_whole_once_there_is_room(run, write
     assert run.known_facts() == ["won"]
 
 
+def test_what_never_found_room_is_said_to_be_lost(run, capsys):
+    writer = run.writer()
+    pages = writer._connection.execute("PRAGMA page_count").fetchone()[0]
+    writer._connection.execute(f"PRAGMA max_page_count = {pages}")
+    writer.record([episode(opening="o" * 15_000)])
+    writer.close()
+    assert "1 writes are lost" in capsys.readouterr().out
+
+
 def test_a_secret_is_never_written_to_a_spec(store):
     for changes in ({"train": {"extra": {"hub_token": "abc"}}}, {"environments": [
             {"id": "e", "use": "openenv+https://me:pass@host"}]}, {"environments": [
@@ -281,6 +290,7 @@ def test_filters_take_one_value_or_several(filled):
 
 def test_curves_have_gaps_where_nothing_was_scored(filled):
     points = {(point.step, point.name): point for point in filled.term_curves()}
+    assert filled.term_curves(name="b") == [point for point in filled.term_curves() if point.name == "b"]
     assert len(points) == 6
     total = points[1, "total"]
     assert (total.mean, total.scored, total.all) == (pytest.approx(1.4 / 3), 3, 4)

@@ -52,8 +52,8 @@ class Curves:
     def __call__(self, run) -> str:
         known = (run.step, run.episodes, run.reward)
         if run.id not in self.drawn or self.drawn[run.id][0] != known:
-            curve = self.store.run(run.id).term_curves()
-            self.drawn[run.id] = (known, spark([point.mean for point in curve if point.name == "total"]))
+            curve = self.store.run(run.id).term_curves(name="total")
+            self.drawn[run.id] = (known, spark([point.mean for point in curve]))
         return self.drawn[run.id][1]
 
 

@@ -172,9 +172,10 @@ class Reading:
             SELECT name FROM names WHERE name IS NOT NULL""")
         return [codec.unescape(name) for (name,) in rows]
 
-    def curves(self, after_step: int, environment: str | None) -> list[CurvePoint]:
+    def curves(self, after_step: int, environment: str | None, name: str | None) -> list[CurvePoint]:
         rows = self.rows("SELECT step, name, mean, low, high, scored, all_, nullif(environment, '') FROM curves "
-                         "WHERE step > ? AND environment = ? ORDER BY step", (after_step, environment or ""))
+                         "WHERE step > ? AND environment = ? AND name = coalesce(?, name) ORDER BY step",
+                         (after_step, environment or "", name))
         return [CurvePoint(*row) for row in rows]
 
     def events(self, after: int) -> list[tuple[int, Event]]:

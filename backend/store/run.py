@@ -262,12 +262,13 @@ class Run:
     def metric_names(self) -> list[str]:
         return self._reading.metric_names()
 
-    def term_curves(self, after_step: int = -1, environment: str | None = None) -> list[CurvePoint]:
+    def term_curves(self, after_step: int = -1, environment: str | None = None,
+                    name: str | None = None) -> list[CurvePoint]:
         """One point per training step and name (`total` and each reward term), in the order of steps.
 
-        All environments together, or one of a mix.
+        All environments together, or one of a mix; all names, or one.
         """
-        return self._reading.curves(after_step, environment)
+        return self._reading.curves(after_step, environment, name)
 
     def events(self, after: int = 0) -> list[tuple[int, Event]]:
         return self._reading.events(after)

@@ -67,6 +67,8 @@ class RunWriter:
         """Leave one plain file, which opens from a read-only folder and can be copied as it is."""
         with self._turn:
             self._do(None)
+            if self._waiting:
+                print(f"run.db couldn't be written to the end: {len(self._waiting)} writes are lost", flush=True)
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.close()
