@@ -1,4 +1,4 @@
-"""The named endpoints for scripts: `gradio_client` calls them by name, and agents find them as tools.
+"""The named endpoints for scripts: `gradio_client` calls them by name.
 
 They give plain JSON; None stays null. What is wrong comes back as one sentence.
 """

@@ -33,7 +33,7 @@ JS = [HERE / "environments.js"]
 START = ("(function begin() { window.ortamEnvironments ? window.ortamEnvironments(element, server) : "
          "setTimeout(begin, 20); })()")
 SHAPES = ("wordle", "openenv+http://127.0.0.1:8001", "space:openenv/echo_env", "docker:image:latest", "folder:path",
-          "ors+http://127.0.0.1:8000#environment", "ors:Org/Name")
+          "textarena:2048-v0", "ors+http://127.0.0.1:8000#environment", "ors:Org/Name", "python:file.py:Class")
 """One of each way to name an environment."""
 
 YOURS, BUILT_IN = "Yours", "Built in"

@@ -47,13 +47,13 @@ def runs(found: Sequence[RunSummary], as_json: bool) -> None:
 def show(store: Store, run: Run, as_json: bool) -> None:
     summary, progress = store.summary(run), run.progress()
     last = {point.name: point for point in run.term_curves(after_step=progress.step - 1)}
-    warnings = [event for _, event in run.events() if event.level != "info"][-5:]
+    events = [event for _, event in run.events()]
     if as_json:
         return json_line({
             **summary._asdict(), "path": str(run.path), "phase": progress.phase, "left": progress.left,
             "reason": progress.reason, "terms": {name: point.mean for name, point in last.items()},
             "spec": run.spec.model_dump(),
-            "events": [event.model_dump() for _, event in run.events()][-20:]})
+            "events": [event.model_dump() for event in events[-20:]]})
     print(f"{summary.id}   {summary.status}")
     print(f"  {summary.model} on {', '.join(summary.environments)}")
     print(f"  step {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
@@ -63,7 +63,7 @@ def show(store: Store, run: Run, as_json: bool) -> None:
             print(f"  {plain(line)}")
     for name, point in last.items():
         print(f"  {name:20} {number(point.mean):>8}   {point.scored} of {point.all} scored")
-    for event in warnings:
+    for event in [event for event in events if event.level != "info"][-5:]:
         print(f"  {event.level}: {plain(event.text)}")
 
 

@@ -162,4 +162,3 @@ def _check_gpus(spec: RunSpec) -> None:
         has = f"only {there} GPU{'s' if there > 1 else ''}" if there else "no GPU (nvidia-smi lists none)"
         raise SpecError("resources.gpus", f"{wanted} asked for, but this machine has {has}; set it to {there}"
                                           + (" to train on the CPU" if not there else ""))
-

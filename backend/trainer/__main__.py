@@ -14,7 +14,7 @@ import traceback
 import warnings
 from pathlib import Path
 
-from backend.errors import OrtamError
+from backend.errors import EnvironmentError_, OrtamError
 from backend.records import Event, Fault, Result
 from backend.store import Run, RunWriter, Store
 
@@ -71,8 +71,7 @@ def _failed(error: BaseException) -> Result:
         reason = "the GPU ran out of memory: lower train.micro_batch or train.max_completion_tokens, or take a smaller model"
     else:
         reason = f"{type(error).__name__}: {error}"
-    where = "environment" if type(error).__module__.startswith("backend.errors") and "Environment" in type(error).__name__ \
-        else "trainer"
+    where = "environment" if isinstance(error, EnvironmentError_) else "trainer"
     return Result(status="failed", reason=reason, fault=Fault(where=where, kind=type(error).__name__, message=str(error),
                                                               traceback=traceback.format_exc()))
 

@@ -12,17 +12,16 @@ from trl import GRPOConfig
 from backend.environments import Description, Source, first_message
 from backend.errors import ModelError, SpecError
 from backend.records import EnvironmentSpec, RunSpec
+from backend.trainer.starters import WEIGHTS
 
 SMALL = 10_000_000
 """Parameters up to which one CPU thread is as fast as two, and many times faster on a busy machine."""
-
-STARTERS = Path(__file__).parent / "starters" / "weights"
 
 
 def model_folder(model: str) -> str:
     """What `from_pretrained` takes for a spec's model: a starter's folder, a local folder or a hub id."""
     if model.startswith("starter:"):
-        return str(STARTERS / model.removeprefix("starter:"))
+        return str(WEIGHTS / model.removeprefix("starter:"))
     return model
 
 

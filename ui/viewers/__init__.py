@@ -34,4 +34,3 @@ def viewer(episode: Episode, named: str = "transcript") -> Viewer:
     if first is not transcript and first.draws(episode):
         return first
     return next(other for other in VIEWERS.values() if other.draws(episode))
-
