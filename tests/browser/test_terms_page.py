@@ -35,15 +35,15 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     expect(rows.first).to_be_visible(timeout=30_000)
 
     page.get_by_role("button", name="Won or lost").click()
-    expect(rows).to_have_count(1)
+    expect(rows).to_have_count(1, timeout=30_000)
     expect(rows.first.get_by_label("Value")).to_have_value("1.0 if won else 0.0")
     page.get_by_role("button", name="Add term").click()
     value = rows.nth(1).get_by_label("Value")
     value.press_sequentially("0.5 * near")
-    expect(rows.nth(1).get_by_role("option").first).to_contain_text("nearness")
+    expect(rows.nth(1).get_by_role("option").first).to_contain_text("nearness", timeout=30_000)
     value.press("Enter")
     expect(value).to_have_value("0.5 * nearness", timeout=30_000)
-    expect(page.locator("[data-facts]")).to_contain_text("nearness")
+    expect(page.locator("[data-facts]")).to_contain_text("nearness", timeout=30_000)
     expect(page.locator("[data-fact=nearness] i")).to_have_text("0.375", timeout=30_000)
 
     value.fill("0.5 * nearnes")
@@ -64,7 +64,7 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
 
     page.goto(f"{application.url}/run?id={run.id}")
     page.get_by_role("link", name="Re-price").click()
-    expect(page.locator("h1")).to_have_text("Re-price")
+    expect(page.locator("h1")).to_have_text("Re-price", timeout=30_000)
     page.wait_for_function(f"{RESULT}.includes('own terms')")
     page.get_by_role("button", name="Saved sets").click()
     page.get_by_role("button", name="Use near ones").click()
@@ -77,7 +77,7 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     page.reload()
     expect(page.get_by_text("3 gain it")).to_be_visible(timeout=30_000)
     page.get_by_role("link", name="Launch with these terms").click()
-    expect(page.locator("h1")).to_have_text("Launch a run")
+    expect(page.locator("h1")).to_have_text("Launch a run", timeout=30_000)
     expect(page.locator(".o-term").nth(1).get_by_label("Value")).to_have_value("0.5 * nearness", timeout=30_000)
-    expect(page.get_by_label("Name", exact=True).first).to_have_value("stored")
+    expect(page.get_by_label("Name", exact=True).first).to_have_value("stored", timeout=30_000)
     assert not seen.errors and not seen.elsewhere
