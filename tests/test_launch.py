@@ -2,6 +2,7 @@
 
 import html
 import re
+import socket
 from typing import get_args
 
 import pytest
@@ -194,14 +195,24 @@ def test_a_fact_is_written_so_that_nothing_in_it_is_hidden():
     assert len(terms.spelled("x" * 10_000)) < 100
 
 
-def test_presets_of_a_mix_keep_to_their_environments():
-    told = terms.presets([EnvironmentSpec(id="one", use="wordle"), EnvironmentSpec(id="two", use="catch")])
+def test_presets_of_a_mix_keep_to_their_environments(store):
+    told = terms.presets(store, [EnvironmentSpec(id="one", use="wordle"), EnvironmentSpec(id="two", use="catch")])
     assert [group["id"] for group in told["groups"]] == ["one", "two"]
     for group in told["groups"]:
         assert all(term["environments"] == (group["id"],) or term["environments"] == [group["id"]]
                    for preset in group["presets"] for term in preset["terms"])
-    alone = terms.presets([EnvironmentSpec(id="one", use="wordle")])["groups"][0]["presets"]
+    alone = terms.presets(store, [EnvironmentSpec(id="one", use="wordle")])["groups"][0]["presets"]
     assert [term["name"] for term in alone[0]["terms"]] == ["win", "partial", "invalid"]
+
+
+def test_opening_a_link_asks_no_server(store):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        use = f"openenv+http://127.0.0.1:{server.getsockname()[1]}"
+        assert launch.started(store, {"use": use})["spec"]["environments"][0]["use"] == use
+        assert terms.presets(store, [EnvironmentSpec(id="one", use=use)])["groups"][0]["presets"] == []
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_a_set_is_saved_exported_and_deleted(store):

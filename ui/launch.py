@@ -29,8 +29,6 @@ CSS = [HERE / "launch.css", *terms.CSS, *trial.CSS, *check.CSS]
 JS = [*terms.JS, *trial.JS, *check.JS, HERE / "launch.js"]
 
 START = "(function begin() { window.ortamLaunch ? window.ortamLaunch(element, server) : setTimeout(begin, 20); })()"
-FIRST = "quickstart"
-"""The recipe an empty form starts from."""
 READ_ONLY = "This site only shows runs; start it without --read-only to launch one."
 
 Problem = dict[str, str]
@@ -53,17 +51,11 @@ def build(store, launcher) -> None:
     def launch(asked: dict[str, Any]) -> dict[str, Any]:
         return launched(launcher, asked)
 
-    form = page(recipes(), launching.starters(), read_only=launcher is None)
+    form = page(launching.recipes(), launching.starters(), read_only=launcher is None)
     checks = check.functions(read, problem, allowed=launcher is not None)
     editing = [*terms.functions(store, launcher is not None),
                trial.function(store, read, wrong_terms, problem, allowed=launcher is not None)]
     shell.html(form, js_on_load=START, server_functions=[begin, saved, look, launch, *editing, *checks])
-
-
-def recipes() -> dict[str, launching.Recipe]:
-    """The first one first."""
-    shipped = launching.recipes()
-    return {name: shipped[name] for name in sorted(shipped, key=lambda name: (name != FIRST, name))}
 
 
 def started(store, asked: dict[str, str]) -> dict[str, Any]:
@@ -71,9 +63,10 @@ def started(store, asked: dict[str, str]) -> dict[str, Any]:
         if asked.get("from"):
             return {"spec": forked(store.run(asked["from"]).spec, asked.get("rewards", ""))}
         if asked.get("use"):
-            return for_use(asked, recipes(), lambda spec: not foreseen(spec))
-        name = asked.get("recipe") or next(iter(recipes()))
-        if name not in recipes():
+            return for_use(asked, launching.recipes(), lambda spec: not foreseen(spec))
+        shipped = launching.recipes()
+        name = asked.get("recipe") or next(iter(shipped))
+        if name not in shipped:
             raise SpecError("", f"there is no recipe called {name:.60}; choose one of those below")
         return {"spec": launching.load_spec(name).model_dump(mode="json"), "recipe": name}
     except OrtamError as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 from backend import launcher as launching
 from backend.environments import Description
+from backend.environments.catalog import CATALOG
 from backend.environments.listing import found
 from backend.errors import OrtamError, SpecError
 from backend.launcher.known import known
@@ -38,14 +39,13 @@ def saved_card(one: SavedEnvironment, told: Description | None) -> str:
 def for_use(asked: dict[str, str], recipes: Iterable[str], works: Callable[[RunSpec], bool]) -> dict[str, Any]:
     """The spec to start from for the environment `use`, with its `options` and `name`.
 
-    A recipe made for it where there is one, the first that `works`; else a spec with the environment's own reward
-    terms. Raises OrtamError.
+    A recipe made for it where there is one that `works`; else a spec with the environment's own reward terms. Raises
+    OrtamError.
     """
     options = options_of(asked)
     made = {name: launching.load_spec(name) for name in recipes} if not options else {}
     alone = {name: spec for name, spec in made.items() if [one.use for one in spec.environments] == [asked["use"]]}
-    if alone:
-        name = next((name for name, spec in alone.items() if works(spec)), next(iter(alone)))
+    if name := next((name for name, spec in alone.items() if works(spec)), None):
         return {"spec": alone[name].model_dump(mode="json"), "recipe": name}
     id = slug(asked.get("name") or asked["use"])
     environment = EnvironmentSpec(id=id, use=asked["use"][:1000], options=options)
@@ -54,10 +54,12 @@ def for_use(asked: dict[str, str], recipes: Iterable[str], works: Callable[[RunS
 
 
 def own_terms(environment: EnvironmentSpec) -> tuple[RewardTerm, ...]:
-    """Those that it proposes, as far as it is known or answers; the form says what is wrong with it."""
+    """Those that it proposes, as far as that is known here: opening an address asks no server and runs no code."""
     one = found(environment.use)
     if one and one.description and not environment.options:
         return tuple(RewardTerm(name=name, value=value) for name, value in one.description.rewards)
+    if environment.use not in CATALOG:
+        return ()
     try:
         return launching.default_terms((environment,))
     except OrtamError:

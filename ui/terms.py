@@ -110,7 +110,7 @@ def functions(store, may_save: bool) -> list[Callable]:
         return facts(store, environments(asked), str(asked.get("run") or ""))
 
     def term_presets(asked: dict[str, Any]) -> dict[str, Any]:
-        return presets(environments(asked))
+        return presets(store, environments(asked))
 
     def term_sets(asked: dict[str, Any]) -> dict[str, Any]:
         return {"sets": sets(store)}
@@ -199,11 +199,12 @@ def spelled(value: Any) -> str:
     return written if len(written) <= LONGEST_FACT else f"{written[:LONGEST_FACT]}…"
 
 
-def presets(played: Sequence[EnvironmentSpec]) -> dict[str, Any]:
+def presets(store, played: Sequence[EnvironmentSpec]) -> dict[str, Any]:
+    """Of environments that are known here: a click on a link asks no server and runs no code."""
     alone = len(played) == 1
     return {"groups": [{"id": asked.id, "presets": [
         {"title": one.title, "about": one.about, "terms": plain(one.terms)}
-        for one in launching.presets(asked, alone)]} for asked in played]}
+        for one in (launching.presets(asked, alone) if described(store, asked) else ())]} for asked in played]}
 
 
 def sets(store) -> list[dict[str, Any]]:

@@ -41,11 +41,13 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
                                    [term.weight for term in spec.rewards])
         say(f"loading {spec.model}")
         model, tokenizer = build.load_model(spec)
+        stop_agreed = agreed(stop, state)
         if spec.warm_up:
             from backend.trainer.warm_up import warm_up
 
-            warm_up(model, tokenizer, spec, tables, say)
-        stop_agreed = agreed(stop, state)
+            warm_up(model, tokenizer, spec, tables, say, stop_agreed)
+            if stop_agreed():
+                return Result(status="stopped", reason="asked to stop during the warm-up")
         listed = [(table.environment, table.description, table.source) for table in tables.values()]
         trainer = RecordedTrainer(
             model=model, processing_class=tokenizer, args=settings, train_dataset=build.rows(listed),
