@@ -142,7 +142,7 @@ class RecordedTrainer(GRPOTrainer):
         seat, play = self._seats[sample], self._seats[sample].play
         truncated, facts, turns = self._truncated[sample], self._facts(sample), self._turns[sample]
         status = play.status(truncated)
-        unplayed = bool(turns) and turns[-1].fault is not None and turns[-1].fault.kind
+        unplayed = turns[-1].fault.kind if turns and turns[-1].fault else ""
         if status in ("finished", "lost") and not play.done:
             status = {"no_turns_left": "out_of_turns", "unparsed_call": "invalid"}.get(unplayed, status)
         verdict = self._verdicts.get(sample, Verdict(dict.fromkeys(names_of(self.terms))))

@@ -36,7 +36,8 @@ class Seat:
         """`clean` takes control tokens out of what the environment says."""
         self.table, self.clean = table, clean
         self.task: Task | None = None
-        self.play: Playthrough | None = None
+        self.play: Playthrough = None  # type: ignore[assignment]
+        """Of the episode under way; None before the first."""
         self.opening: str | None = None
         self.scores: dict[str, float | None] = {}
 

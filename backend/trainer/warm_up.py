@@ -19,7 +19,7 @@ from backend.environments.players import PLAYERS, Player, played_all
 from backend.environments.playthrough import Playthrough
 from backend.environments.sources import in_process
 from backend.errors import SpecError
-from backend.records import EnvironmentSpec, RunSpec
+from backend.records import EnvironmentSpec, RunSpec, WarmUp
 
 BATCH = 32
 """Conversations an optimiser step learns from."""
@@ -46,7 +46,7 @@ def warm_up(model, tokenizer, spec: RunSpec, tables: dict, say: Callable[[str], 
     `tables` are the run's, by environment id. Raises SpecError where an environment has no player, or the model's chat
     template can't mark what the player said.
     """
-    asked = spec.warm_up
+    asked = spec.warm_up or WarmUp()
     samples: list[Sample] = []
     weights = sum(table.environment.weight for table in tables.values())
     for name, table in tables.items():

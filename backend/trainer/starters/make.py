@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from backend.environments.catalog import entry
 from backend.environments.players import Erring, Player
@@ -28,7 +29,8 @@ def make(starter: Starter, to: Path, lessons: Sequence[Lesson], seed: int, say: 
     from transformers import set_seed
 
     set_seed(seed)
-    tokenizer = model = None
+    tokenizer: Any = None
+    model: Any = None
     for number, lesson in enumerate(lessons):
         say(f"lesson {number + 1}: playing {lesson.games:,} games, {lesson.wrong:.0%} of the calls at random")
         plays = games(starter, lesson, seed + number)
@@ -62,7 +64,7 @@ def vocabulary(starter: Starter, plays: list[Playthrough]):
     """A tokenizer with the words of these games."""
     described = entry(starter.environment).description
     schemas = [tool.schema() for tool in described.tools]
-    letters = build_tokenizer()
+    letters: Any = build_tokenizer()
     texts = [letters.apply_chat_template(conversation(play, prompt), tools=schemas, tokenize=False)
              for play in plays for prompt in (starter.prompt, described.prompt)]
     return build_tokenizer(texts, starter.spelled)

@@ -72,7 +72,7 @@ def build_tokenizer(texts: Sequence[str] = (), spelled: bool = False) -> "PreTra
 
     cut = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(PIECE), "isolated"),
                                    pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
-    counts = Counter()
+    counts: Counter[str] = Counter()
     for text in texts:
         parts = re.split("|".join(map(re.escape, SPECIAL)), text)
         counts.update({piece for part in parts for piece, _ in cut.pre_tokenize_str(part) if len(piece) > 1})
