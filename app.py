@@ -27,6 +27,11 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     folder = asked.runs.resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"{folder} can't be used for runs ({error}); choose another folder with --runs DIR", file=sys.stderr)
+        return 1
     if asked.trusted:
         trust()
     work = working(folder) if asked.worker and not asked.read_only else contextlib.nullcontext()

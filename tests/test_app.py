@@ -136,6 +136,7 @@ def test_a_script_reads_runs_and_episodes(served, ask):
     listed = ask("scripted", api_name="/runs")
     assert [found["id"] for found in listed] == [run.id]
     assert ask(run.id, api_name="/run")["spec"]["name"] == "scripted"
+    assert ask(run.id, "", "total", 50, 1e300, api_name="/episodes") == []
     rows = ask(run.id, "", "total", 50, 0, api_name="/episodes")
     assert {row["id"]: row["total"] for row in rows} == {"1-0-0": 1.0, "1-0-1": None}
 
@@ -168,6 +169,10 @@ def test_a_check_is_answered_with_its_findings(ask):
     (("latest", "- {name: a, value: nowhere}"), "/reprice", "no fact is called 'nowhere'"),
     (("model: x\nenvironments: 1",), "/check", "environments: must be a list"),
     (("/etc/passwd",), "/launch", "the spec is empty or not a mapping"),
+    ((None,), "/launch", "spec must be text, not None"),
+    ((5,), "/run", "run must be text, not 5"),
+    (("latest", 5), "/episodes", "where must be text, not 5"),
+    (("latest", "", "-step", "many"), "/episodes", "limit must be a whole number, not 'many'"),
 ])
 def test_what_is_wrong_comes_back_as_one_sentence(ask, words, endpoint, said):
     with pytest.raises(Exception, match=re.escape(said)) as caught:
@@ -208,6 +213,13 @@ def test_an_address_that_cannot_be_used_is_one_sentence(capsys, words):
     assert app.main(words.split()) == 1
     told = capsys.readouterr().err.strip()
     assert words in told and "\n" not in told
+
+
+def test_a_folder_that_cannot_hold_runs_is_one_sentence_and_nothing_is_served(tmp_path, capsys):
+    (tmp_path / "taken").write_text("a file")
+    assert app.main(["--port", "0", "--runs", str(tmp_path / "taken")]) == 1
+    told = capsys.readouterr().err.strip()
+    assert "taken can't be used for runs" in told and "--runs" in told and "\n" not in told
 
 
 @pytest.mark.parametrize(("by", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])

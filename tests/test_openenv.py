@@ -396,6 +396,23 @@ def test_splits_and_numbers_that_do_not_exist_are_refused():
         check(spec("catch", tasks=TaskSelection(indices=("9-2",))))
 
 
+@pytest.mark.parametrize(("indices", "says"), [
+    (("0-2000000000",), "'0-2000000000' makes more than 1,000,000 tasks"),
+    (("0-600000", "600001-1200000"), "more than 1,000,000"),
+    (("0-9999999999",), "beyond the largest task number"),
+    ((2**31,), "beyond the largest task number"),
+    (("9" * 5000,), "is no task number"),
+])
+def test_a_range_too_large_to_hold_is_refused_and_not_held(indices, says):
+    with pytest.raises(SpecError, match=says):
+        check(spec("catch", tasks=TaskSelection(indices=indices)))
+
+
+def test_no_task_numbers_mean_a_count(served):
+    here = source(at(served, "odd"), f"{served}/odd")
+    assert [task.seed for task in here.tasks(TaskSelection(count=2, indices=()), {})] == [0, 1]
+
+
 def test_nothing_there_is_said_with_the_address():
     for ask in (described, lambda asked: reach(asked, 1).__enter__()):
         with pytest.raises(EnvironmentFailed, match="Nothing answers at http://127.0.0.1:9 .*start the server"):

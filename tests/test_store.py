@@ -245,7 +245,8 @@ def test_a_filter_selects(filled, where, found):
 
 @pytest.mark.parametrize("where", ["won and", "wonn", "won.x", "__import__('os')", "[1 for x in y]", "won; 1", "f(won)",
                                    "1j",
-                                   "min(won)", "x" * 600, "lambda: 1", "won if", "(" * 300, "'a' 'b' = 1", "won[0]"])
+                                   "min(won)", "x" * 600, "lambda: 1", "won if", "(" * 300, "'a' 'b' = 1", "won[0]",
+                                   "won" + "+won" * 120])
 def test_a_filter_that_makes_no_sense_is_one_sentence(filled, where):
     with pytest.raises(SpecError) as caught:
         filled.episodes(where=where)

@@ -4,6 +4,7 @@ They give plain JSON; None stays null. What is wrong comes back as one sentence.
 """
 
 import functools
+import inspect
 import math
 import re
 from collections.abc import Callable
@@ -46,7 +47,7 @@ def add(store, launcher) -> None:
 
     def episodes(run: str, where: str = "", sort: str = "-step", limit: float = 50, offset: float = 0) -> list:
         """Episodes of a run without their turns; `where` is an expression such as 'won and guesses <= 3'."""
-        limit, offset = max(1, min(int(limit), MOST)), max(0, int(offset))
+        limit, offset = max(1, min(_whole("limit", limit), MOST)), max(0, min(_whole("offset", offset), LARGEST))
         return [plain(row._asdict()) for row in store.run(run).episodes(where or None, sort, limit, offset)]
 
     def episode(run: str, id: str) -> dict:
@@ -98,12 +99,24 @@ def _may(launcher) -> None:
         raise OrtamError("This site only shows runs; start it without --read-only to launch, check or stop one.")
 
 
+def _whole(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise OrtamError(f"{name} must be a whole number, not {value!r:.40}") from None
+
+
 def _told(function: Callable) -> Callable:
     import gradio as gr
+
+    asked = inspect.signature(function)
 
     @functools.wraps(function)
     def told(*args, **kwargs):
         try:
+            for name, value in asked.bind(*args, **kwargs).arguments.items():
+                if asked.parameters[name].annotation is str and not isinstance(value, str):
+                    raise OrtamError(f"{name} must be text, not {value!r:.40}")
             return function(*args, **kwargs)
         except OrtamError as error:
             raise gr.Error(str(error), print_exception=False) from None

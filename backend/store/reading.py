@@ -81,6 +81,8 @@ class Reading:
                 return []
             if (missing := re.search(r"no such column: \W?(\w+)", str(error))) and missing[1] in COLUMNS:
                 raise SpecError("where", f"{missing[1]} wasn't kept yet when this run was recorded") from None
+            if "parser stack" in str(error) or "Expression tree" in str(error):
+                raise SpecError("where", "the filter is nested too deeply; make it simpler") from None
             raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it") from None
 
     # ------------------------------------------------------------------------------------------------------ episodes
