@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from backend.errors import OrtamError, PortTaken
 from backend.trusted import trust
 
 HERE = Path(__file__).resolve().parent
+PAUSE = 2.0
+"""Seconds between a worker that ended and the next."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -78,17 +81,32 @@ def listen(host: str, port: int) -> socket.socket:
 @contextlib.contextmanager
 def working(folder: Path) -> Iterator[None]:
     """The worker as a process of its own that ends with this one, however this one ends. Trainers go on: they are in
-    sessions of their own."""
-    worker = subprocess.Popen([sys.executable, "-m", "backend", "worker", "--runs", str(folder)], cwd=HERE,
-                              stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=ending_with_parent())
+    sessions of their own. A worker that ends before is followed by another."""
+    over = threading.Event()
+    keeper = threading.Thread(target=keep_working, args=(folder, over), name="worker's keeper", daemon=True)
+    keeper.start()
     try:
         yield
     finally:
-        worker.terminate()
-        try:
-            worker.wait(5)
-        except subprocess.TimeoutExpired:
-            worker.kill()
+        over.set()
+        keeper.join(10)
+
+
+def keep_working(folder: Path, over: threading.Event) -> None:
+    # One thread for all of it: a worker is told that its parent is gone when the thread that started it is.
+    while not over.is_set():
+        worker = subprocess.Popen([sys.executable, "-m", "backend", "worker", "--runs", str(folder)], cwd=HERE,
+                                  stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=ending_with_parent())
+        while worker.poll() is None and not over.wait(0.5):
+            pass
+        if worker.poll() is not None and not over.is_set():
+            print(f"The worker ended with exit status {worker.returncode}; starting another.", flush=True)
+            over.wait(PAUSE)
+    worker.terminate()
+    try:
+        worker.wait(5)
+    except subprocess.TimeoutExpired:
+        worker.kill()
 
 
 def ending_with_parent() -> Callable[[], None] | None:

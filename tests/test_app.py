@@ -1,5 +1,6 @@
 """The application as a browser and a script meet it: served pages, named endpoints, and what can't be fetched."""
 
+import os
 import re
 import signal
 import socket
@@ -223,7 +224,7 @@ def test_a_folder_that_cannot_hold_runs_is_one_sentence_and_nothing_is_served(tm
 
 
 @pytest.mark.parametrize(("by", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
-def test_the_application_is_served_with_its_worker_and_ends_with_it(tmp_path, by, code):
+def test_the_application_keeps_a_worker_and_ends_with_it(tmp_path, by, code):
     process = subprocess.Popen([sys.executable, "app.py", "--port", "0", "--runs", str(tmp_path / "runs")], cwd=ROOT,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -231,6 +232,11 @@ def test_the_application_is_served_with_its_worker_and_ends_with_it(tmp_path, by
         assert said.startswith("Ortam is at http://127.0.0.1:")
         worker = children(process.pid)
         assert len(worker) == 1
+        if by == signal.SIGTERM:
+            os.kill(worker[0], signal.SIGKILL)
+            assert "another" in process.stdout.readline()
+            while not (worker := children(process.pid)):
+                time.sleep(0.05)
         process.send_signal(by)
         assert process.wait(20) == code
         deadline = time.monotonic() + 10
