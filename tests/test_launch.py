@@ -311,6 +311,13 @@ def test_a_run_in_the_list_is_text_and_links_to_its_page(store):
     assert "<img" not in shown and "&lt;img src=x&gt;" in shown
 
 
+def test_a_broken_run_does_not_hide_the_others(store):
+    whole, broken = store.create(a_spec("whole")), store.create(a_spec("broken"))
+    (broken.path / "run.db").write_bytes(b"not a database at all" * 100)
+    shown = runs.draw(store.runs(), runs.Curves(store))
+    assert whole.id in shown and broken.id in shown
+
+
 def test_a_run_that_scored_nothing_has_no_reward_instead_of_0(store):
     run = store.create(a_spec("unscored"))
     writer = run.writer()

@@ -476,6 +476,14 @@ def test_a_broken_folder_does_not_hide_the_others(store, run):
         broken.episodes()
 
 
+@pytest.mark.parametrize("kept", [b"\xff\xfe\x00", b"a: [", b"a: " + b"[" * 5000, b"name: \x00", b"date: 2001-99-99"])
+def test_a_broken_spec_is_one_sentence(run, kept):
+    (run.path / "spec.yaml").write_bytes(kept)
+    with pytest.raises(OrtamError, match="spec.yaml can't be read") as caught:
+        run.spec  # noqa: B018
+    assert "\n" not in str(caught.value)
+
+
 def test_the_log_comes_in_pieces_that_never_split_a_letter(run):
     log = run.path / "trainer.log"
     log.write_bytes("loading ışı".encode()[:-1])

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from backend.errors import OrtamError
 from backend.records import ENDED
 from ui import shell, written
 
@@ -52,7 +53,10 @@ class Curves:
     def __call__(self, run) -> str:
         known = (run.step, run.episodes, run.reward)
         if run.id not in self.drawn or self.drawn[run.id][0] != known:
-            curve = self.store.run(run.id).term_curves(name="total")
+            try:
+                curve = self.store.run(run.id).term_curves(name="total")
+            except OrtamError:  # one broken folder, or one that has just gone, must not hide the others
+                return ""
             self.drawn[run.id] = (known, spark([point.mean for point in curve]))
         return self.drawn[run.id][1]
 

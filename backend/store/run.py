@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backend.errors import OrtamError
+from backend.errors import OrtamError, SpecError
 from backend.records import ENDED, Episode, Event, Judged, MetricPoint, Result, RunSpec, RunStatus
 from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
@@ -59,7 +59,11 @@ class Run:
 
     @property
     def spec_text(self) -> str:
-        return (self.path / "spec.yaml").read_text("utf-8")
+        """Raises SpecError."""
+        try:
+            return (self.path / "spec.yaml").read_text("utf-8")
+        except UnicodeDecodeError as error:
+            raise SpecError("", f"spec.yaml can't be read: it isn't UTF-8 ({error.reason})") from None
 
     @property
     def demo(self) -> bool:

@@ -27,7 +27,7 @@ def from_kept_yaml(text: str) -> RunSpec:
     """A spec that was accepted once; fields of a newer version are dropped. Raises SpecError."""
     try:
         data = _loaded(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise SpecError("", f"spec.yaml can't be read: {str(error).splitlines()[0]}") from None
     for _ in range(100):
         try:
