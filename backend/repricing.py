@@ -340,6 +340,7 @@ def _turned(before: np.ndarray, after: np.ndarray, group: np.ndarray, count: int
 
 def _moved(run: Run, episodes: EpisodeColumns, before: np.ndarray, after: np.ndarray, gains_before: np.ndarray,
            gains: np.ndarray, most: int) -> tuple[Moved, ...]:
+    # An episode without a score pulls the policy nowhere, so for the pull, and only for it, none is 0.
     change = np.abs(np.nan_to_num(gains) - np.nan_to_num(gains_before))
     places = [place for place in np.argsort(-change, kind="stable")[:most] if change[place] > 1e-3]
     found = run.episodes(limit=None, seq=[episodes.seq[place] for place in places]) if places else []

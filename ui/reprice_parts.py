@@ -128,10 +128,17 @@ def moved(run: str, told: Repricing, same: bool, several: bool) -> str:
 def _moved(run: str, one: Moved, several: bool) -> str:
     where = f"<td>{text(one.environment)}</td>" if several else ""
     link = escape(Asked(run=run, id=one.id).to())
-    rises = (one.advantage_after or 0) > (one.advantage_before or 0)
+    side, arrow = _way(one.advantage_before, one.advantage_after)
     return (f'<tr><td><a class="o-link" href="{link}">step {one.step:,} · group {one.group:,} · episode {one.sample:,}'
             f"</a></td>{where}<td>{shell.chip(one.status)}</td>"
             f'<td class="o-right">{number(one.total_before)}</td><td class="o-right">{number(one.total_after)}</td>'
             f'<td class="o-right">{number(one.advantage_before, signed=True)}</td>'
-            f'<td class="o-right o-{"rises" if rises else "falls"}"><b>{number(one.advantage_after, signed=True)}</b> '
-            f'<span aria-hidden="true">{"▲" if rises else "▼"}</span></td></tr>')
+            f'<td class="o-right {side}"><b>{number(one.advantage_after, signed=True)}</b> '
+            f'<span aria-hidden="true">{arrow}</span></td></tr>')
+
+
+def _way(before: float | None, after: float | None) -> tuple[str, str]:
+    """Class and arrow of a move; none where one side was not scored, since that is no number to rise or fall from."""
+    if before is None or after is None:
+        return "", ""
+    return ("o-rises", "▲") if after > before else ("o-falls", "▼")
