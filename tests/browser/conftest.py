@@ -35,7 +35,8 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def browser():
+def chromium():
+    """Starts a browser when called."""
     from playwright.sync_api import sync_playwright
 
     found = next(filter(None, map(shutil.which, NAMES)), None)
@@ -43,9 +44,21 @@ def browser():
         reason = "no Chromium on the PATH; on Debian and Ubuntu: apt install chromium"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
-        yield chromium
-        chromium.close()
+        yield lambda: playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+
+
+@pytest.fixture(scope="session")
+def started():
+    """The browser of all tests, once there is one."""
+    return []
+
+
+@pytest.fixture
+def browser(chromium, started):
+    """One for all tests, and another when it crashed: then one test fails and not all that come after it."""
+    if not started or not started[-1].is_connected():
+        started.append(chromium())
+    return started[-1]
 
 
 @dataclass
