@@ -1,5 +1,8 @@
 """Specs: read, checked before anything starts, and turned into queued runs."""
 
+import subprocess
+import sys
+
 import pytest
 
 from backend.errors import ModelError, OrtamError, RewardError, SpecError
@@ -15,7 +18,7 @@ from backend.launcher import (
     to_yaml,
     validate,
 )
-from backend.store import Store
+from backend.store import Store, birth
 
 SPEC = """
 name: trial
@@ -220,6 +223,25 @@ def test_a_launched_run_waits_and_can_be_taken_back(tmp_path, text):
     assert store.run(first).status() == "stopped"
     assert store.run(second).status() == "queued"
     assert "already ended: stopped" in launcher.stop(first)
+
+
+def test_a_full_disk_does_not_keep_a_run_from_being_ended(tmp_path, text, monkeypatch):
+    def full(path, _):
+        raise OrtamError(f"{path} can't be written (No space left on device)")
+
+    store = Store(tmp_path / "runs")
+    launcher = Launcher(store)
+    run = launcher.prepare(load_spec(text))
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as trainer:
+        store.queue.add(run.id, state="running", pid=trainer.pid, born=birth(trainer.pid))
+        monkeypatch.setattr("backend.store.run.write_whole", full)
+        try:
+            with pytest.raises(OrtamError, match="No space left"):
+                launcher.stop(run.id)
+            assert "was ended" in launcher.kill(run.id)
+            assert trainer.wait(5) == -9
+        finally:
+            trainer.kill()
 
 
 def test_a_relative_model_folder_is_kept_whole(tmp_path, text, model, monkeypatch):

@@ -1,5 +1,6 @@
 """From a spec to a queued run: read it, check it before anything starts, make its folder, and let the worker know."""
 
+import contextlib
 import time
 
 from backend.errors import OrtamError
@@ -71,9 +72,11 @@ class Launcher:
             processes.append(Started(holder, birth(holder)))
         if not processes:
             raise OrtamError(f"{run.id} has no process on this machine to end")
-        run.ask_to_stop()
+        with contextlib.suppress(OrtamError):  # a full disk takes no note, and must not keep a run going
+            run.ask_to_stop()
         for process in processes:
             executor(run.spec.resources.executor).kill(process)
         step = run.progress().step
-        run.conclude(Result(status="stopped", reason="ended at once by request", step=step, ended=time.time()))
+        with contextlib.suppress(OrtamError):
+            run.conclude(Result(status="stopped", reason="ended at once by request", step=step, ended=time.time()))
         return f"{run.id} was ended."
