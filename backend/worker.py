@@ -58,10 +58,12 @@ class Worker:
 
     def _watch(self, place: Place) -> None:
         run = self._run(place)
-        if run is None:
+        started = Started(place.pid or 0, place.born)
+        if run is None:  # nobody could see or stop what it does, and it would make the folder anew
+            if place.pid and alive(place.pid, place.born):
+                executor("local").kill(started)
             self.queue.move(place.run, "running", "ended", ended=time.time(), reason="its folder is gone")
             return
-        started = Started(place.pid or 0, place.born)
         try:
             where = executor(run.spec.resources.executor)
             going, code = where.alive(started), where.code(started)

@@ -343,3 +343,8 @@ def test_a_call_that_was_given_up_leaves_no_answer_for_the_next(servers):
 
     with pytest.raises(SessionLost):
         asyncio.run(play())
+
+
+def test_a_bare_address_is_told_what_to_write_in_front_of_it():
+    with pytest.raises(SpecError, match="write openenv. or ors. in front"):
+        entry("http://127.0.0.1:8001")

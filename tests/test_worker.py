@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backend.launcher import Launcher, load_spec
-from backend.store import Store
+from backend.store import Store, alive
 from backend.worker import Worker
 
 ROOT = Path(__file__).parent.parent
@@ -198,3 +199,13 @@ def test_a_running_trainer_can_be_ended_at_once(store, launch):
     assert state(store, run) == "ended"
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_run_whose_folder_is_deleted_is_ended(store, launch):
+    worker, run = Worker(store), launch()
+    worker.advance()
+    place = store.queue.place(run)
+    shutil.rmtree(store.folder / run)
+    worker.advance()
+    assert state(store, run) == "ended" and store.queue.place(run).reason == "its folder is gone"
+    until(lambda: not alive(place.pid, place.born))

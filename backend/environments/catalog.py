@@ -62,6 +62,8 @@ def entry(use: str) -> Entry:
         return CATALOG[use]
     near = get_close_matches(use, CATALOG, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"use {', '.join(CATALOG)}."
+    if use.startswith(("http://", "https://")):
+        hint = "for a server write openenv+ or ors+ in front of its address."
     raise SpecError("use", f"there is no environment {use!r:.80}; {hint}")
 
 
