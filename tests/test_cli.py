@@ -74,6 +74,12 @@ def test_a_run_is_shown(cli, run):
     assert shown["spec"]["name"] == "trial"
 
 
+def test_the_largest_first_is_asked_for_with_a_dash(cli, run):
+    totals = [row["total"] for row in json.loads(cli("episodes", "latest", "--sort", "-total", "--json"))]
+    scored = [total for total in totals if total is not None]
+    assert scored and scored == sorted(scored, reverse=True)
+
+
 def test_episodes_are_filtered_and_sorted(cli, run):
     rows = json.loads(cli("episodes", "latest", "--where", "won and guesses <= 1", "--json"))
     assert [row["id"] for row in rows] == ["1-0-0"]

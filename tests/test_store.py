@@ -505,3 +505,11 @@ def test_studio_rows_are_claimed_once(store, run):
     assert store.queue.move(run.id, "waiting", "claimed", worker="a")
     assert not store.queue.move(run.id, "waiting", "claimed", worker="b")
     assert store.queue.place(run.id).worker == "a"
+
+
+def test_how_a_run_ended_survives_half_a_surrogate_pair(store):
+    run = store.create(spec())
+    writer = run.writer()
+    writer.finish(Result(status="failed", reason="bad \ud83d text"))
+    writer.close()
+    assert (run.status(), run.result().reason) == ("failed", "bad \ud83d text")

@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    asked = _parser().parse_args(argv)
+    asked = _parser().parse_args(_sorts_joined(sys.argv[1:] if argv is None else argv))
     if getattr(asked, "trusted", False):
         trust()
     try:
@@ -67,6 +67,15 @@ class _Parser(argparse.ArgumentParser):
             hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(VERBS)}"
             message = f"there is no verb {written!r}; {hint}"
         self.exit(2, f"{message}; see {self.prog} --help\n")
+
+
+def _sorts_joined(argv: list[str]) -> list[str]:
+    """`--sort -total` as one word: argparse takes what begins with a dash for another option."""
+    joined = list(argv)
+    for place in range(len(joined) - 2, -1, -1):
+        if joined[place] == "--sort":
+            joined[place:place + 2] = [f"--sort={joined[place + 1]}"]
+    return joined
 
 
 def _parser() -> argparse.ArgumentParser:

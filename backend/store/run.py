@@ -181,7 +181,7 @@ class Run:
 
     def result(self) -> Result | None:
         try:
-            return Result.model_validate_json((self.path / "result.json").read_text("utf-8"))
+            return Result.model_validate(json.loads((self.path / "result.json").read_text("utf-8")))
         except (OSError, ValueError):
             return None
 
