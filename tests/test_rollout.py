@@ -48,6 +48,13 @@ def test_a_call_after_the_last_turn_is_told_as_never_played():
     assert (turn.tool, turn.result, turn.fault.kind) == ("move", None, "no_turns_left")
 
 
+def test_a_call_after_the_end_is_not_blamed_on_the_turns():
+    first, last = message("", [("move", {"direction": "left"})]), message("", [("stay", {})])
+    rounds = {id(first): played(Turn(index=0, tool="move", result="caught", done=True))}
+    turns = story([first, ANSWER, last], rounds, [Spoken(5, ""), Spoken(3, "")], [0.1, 0.1])
+    assert [(t.tool, t.fault and t.fault.kind) for t in turns] == [("move", None), ("stay", "after_the_end")]
+
+
 def test_a_call_that_could_not_be_parsed_is_a_fault_with_what_was_written():
     written = '<|call|>move{"direction": "le<|end|>'
     (turn,) = story([message('move{"direction": "le')], {}, [Spoken(6, written)], [0.1])

@@ -164,8 +164,7 @@ def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], 
             answered = place + 1 < len(messages) and messages[place + 1]["role"] == "tool"
             made = [turn.model_copy(update={"cut": not answered}) for turn in this.turns()]
         elif message.get("tool_calls"):
-            refused = Fault(where="model", kind="no_turns_left", message="The call came after the last allowed turn and "
-                            "was not played.")
+            refused = AFTER_THE_END if told and told[-1].done else NO_TURNS_LEFT
             made = [Turn(index=0, tool=call["function"]["name"], arguments=call["function"]["arguments"], fault=refused)
                     for call in message["tool_calls"]]
         elif _looks_like_a_call(written := this_said.text if this_said else said):
@@ -181,6 +180,10 @@ def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], 
             told.append(turn.model_copy(update={"index": len(told), **(first if n == 0 else {})}))
     return tuple(told)
 
+
+NO_TURNS_LEFT = Fault(where="model", kind="no_turns_left", message="The call came after the last allowed turn and was not "
+                      "played.")
+AFTER_THE_END = Fault(where="model", kind="after_the_end", message="The episode was over, so the call was not played.")
 
 CALL_SIGNS = ("<tool_call", "<|tool_call", "<|call|>", "<function=", "[TOOL_CALLS]", '"arguments"')
 """How tool calls begin in the common chat formats, and in the starters'."""
