@@ -22,6 +22,9 @@ from backend.records import EnvironmentSpec
 SHIPPED = "backend.environments.kinds.shipped"
 """The kind of a name without a prefix."""
 
+SPARE = 1.25
+"""Sessions asked for, for each episode played at once: a server frees a closed one a moment later."""
+
 KINDS = {
     "openenv+": "backend.environments.kinds.remote",
     "space:": "backend.environments.kinds.remote",
@@ -52,6 +55,11 @@ def settled(spec: EnvironmentSpec) -> EnvironmentSpec:
 def reach(spec: EnvironmentSpec, sessions: int) -> AbstractContextManager[str]:
     _kind(spec).check(spec)
     return _kind(spec).reach(spec, sessions)
+
+
+def sessions_for(episodes: int) -> int:
+    """How many sessions to `reach` for so many episodes at once; a check asks for what training will."""
+    return int(episodes * SPARE) + 2
 
 
 def source(spec: EnvironmentSpec, address: str) -> Source:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from backend.environments import EPISODE_FACTS, Description, Source, Task
-from backend.environments.sources import reach, source
+from backend.environments.sources import reach, sessions_for, source
 from backend.errors import ModelError, OrtamError, RewardError
 from backend.preflight import batch, budget, repeats, trial
 from backend.preflight.findings import Finding, Line
@@ -15,9 +15,6 @@ from backend.preflight.model_view import ModelView, first_prompt, model_view
 from backend.preflight.words import counted, listed, seconds
 from backend.records import EnvironmentSpec, RewardTerm, RunSpec
 from backend.rewards import Terms
-
-SPARE = 1.25
-"""Sessions asked for as training does: a server frees a closed one a moment later."""
 
 Say = Callable[[str], None]
 
@@ -72,7 +69,7 @@ def _environment(spec: RunSpec, asked: EnvironmentSpec, view: _View, say: Say) -
     say(f"starting {asked.id}")
     needed, began = spec.train.episodes_per_step, time.perf_counter()
     try:
-        with reach(asked, int(needed * SPARE) + 2) as address:
+        with reach(asked, sessions_for(needed)) as address:
             there = source(asked, address)
             description, tasks = there.describe(), there.tasks(asked.tasks, asked.options)
             yield _starts(asked, description, tasks, time.perf_counter() - began)

@@ -8,13 +8,10 @@ from accelerate import PartialState
 from accelerate.utils import broadcast_object_list
 
 from backend.environments import Source
-from backend.environments.sources import reach, source
+from backend.environments.sources import reach, sessions_for, source
 from backend.errors import EnvironmentError_
 from backend.records import EnvironmentSpec, RunSpec
 from backend.trainer.rollout import Table
-
-SPARE_SESSIONS = 1.25
-"""Sessions served for each episode played at once: a server frees a closed session a moment later."""
 
 Anything = TypeVar("Anything")
 
@@ -24,7 +21,7 @@ class Served:
 
     def __init__(self, spec: RunSpec, state: PartialState):
         self.state = state
-        self.sessions = int(spec.train.episodes_per_step * SPARE_SESSIONS) + 2
+        self.sessions = sessions_for(spec.train.episodes_per_step)
         self._open = {asked.id: contextlib.ExitStack() for asked in spec.environments}
         self.tables: dict[str, Table] = {}
         try:
