@@ -45,6 +45,8 @@ class EnvironmentSpec(Asked):
                                   "empty takes the environment's own.")
     prompt: str | None = Field(None, title="Prompt", description="What the model is told first; empty takes the "
                                "environment's own.")
+    system: str | None = Field(None, title="System prompt", description="A system message before the prompt, for this "
+                               "environment only; empty sends none.")
 
 
 class JudgeSettings(Asked):
@@ -261,6 +263,15 @@ class Policy(Kept):
     name: str = ""
 
 
+class Parent(Kept):
+    """Whose turns a forked episode repeats."""
+
+    run: str
+    episode: str
+    turn: int
+    """How many of its turns were repeated; what came after them is the fork's own."""
+
+
 class Episode(Kept):
     id: str
     """Unique in the run: `62-3-7` is step 62, group 3, sample 7; evaluations start with `eval-`."""
@@ -276,6 +287,8 @@ class Episode(Kept):
     fingerprint: str | None = None
     """What the environment says identifies the task that was really played; None where it can't be told."""
     policy: Policy = Policy()
+    parent: Parent | None = None
+    """Of a fork; None for an episode played from its start."""
     status: EpisodeStatus
     stop: str = ""
     """Why it ended, in a few words."""
@@ -283,6 +296,8 @@ class Episode(Kept):
     """The messages the model was given first, the opening observation included."""
     opening: str = ""
     """The environment's first observation."""
+    images: tuple[str, ...] = ()
+    """What it showed with that, as data: URLs."""
     start_facts: dict[str, FactValue] = {}
     facts: dict[str, FactValue] = {}
     """At the end: what reward terms are worked out from."""

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from backend.errors import EpisodeNotFound, OrtamError, RunNotFound, SpecError
-from backend.records import Episode, Event, Fault, Judged, Policy, Result, RewardTerm, RunSpec, Turn
+from backend.records import Episode, Event, Fault, Judged, Parent, Policy, Result, RewardTerm, RunSpec, Turn
 from backend.store import Store, to_yaml
 from backend.store.tables import network_mount
 
@@ -63,8 +63,10 @@ def test_every_field_of_an_episode_comes_back(run, writer):
     whole = Episode(id="3-1-2", phase="eval", step=3, attempt=2, group=1, sample=2, environment="catch",
                     task={"k": [1]},
                     seed=5, fingerprint="f", policy=Policy(kind="checkpoint", name="final"), status="lost",
+                    parent=Parent(run="20261129-152941-wordle-first", episode="2-1-0", turn=1),
                     stop="missed",
                     prompt=({"role": "user", "content": "play"},), opening="grid 0", start_facts={"rows": 10},
+                    images=("data:image/png;base64,BBBB",),
                     facts={"won": False, "nearness": 0.25}, scores={"caught": 0.0, "near": None}, total=0.5,
                     advantage=-1.25,
                     tokens=70, started=1000.5, seconds=2.5, fault=fault, turns=(turn,),
@@ -458,12 +460,14 @@ def test_an_older_file_gets_the_columns_it_lacks(run):
     run.writer().close()
     old = sqlite3.connect(run.path / "run.db")
     old.execute("ALTER TABLE turns DROP COLUMN images")
+    for column in ("images", "parent", "judged"):
+        old.execute(f"ALTER TABLE details DROP COLUMN {column}")
     old.commit()
     old.close()
     writer = run.writer()
-    writer.record([episode(turns=[Turn(index=0, images=("data:,",))])])
+    writer.record([episode(images=("data:,",), turns=[Turn(index=0, images=("data:,",))])])
     writer.close()
-    assert run.episode("1-0-0").turns[0].images == ("data:,",)
+    assert run.episode("1-0-0").turns[0].images == ("data:,",) and run.episode("1-0-0").images == ("data:,",)
 
 
 def test_a_broken_folder_does_not_hide_the_others(store, run):

@@ -108,8 +108,9 @@ class Sitting:
             **{"id": "now", "phase": "play", "step": 0, "group": 0, "sample": 0, **place},
             environment=self.asked.id, task=self.task.key, seed=self.task.seed, fingerprint=self.play.fingerprint,
             policy=self.policy, status=self.status, stop=self.stop, prompt=self._prompt(),
-            opening=self.play.opening or "", start_facts=self.play.start_facts, facts=self.facts, scores=scores,
-            total=self.terms.total(scores), started=self.play.started, seconds=self.play.seconds,
+            opening=self.play.opening or "", images=self.play.images, start_facts=self.play.start_facts,
+            facts=self.facts, scores=scores, total=self.terms.total(scores), started=self.play.started,
+            seconds=self.play.seconds,
             fault=self.play.fault or (faults[0] if faults else None),
             judged=self._verdict.judged if self._verdict else {}, turns=tuple(self.play.turns))
 

@@ -210,6 +210,10 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
     def value(cell: str | None) -> Any:
         return codec.from_json(whole(cell))
 
+    def newer(row: sqlite3.Row, column: str) -> str | None:
+        """None in a file that was made before there was such a column."""
+        return row[column] if column in row.keys() else None
+
     return Episode.model_validate({
         "id": text(row["id"]), "phase": row["phase"], "step": row["step"], "attempt": row["attempt"],
         "group": row["group_"], "sample": row["sample"],
@@ -221,7 +225,8 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"],
         "tokens": row["tokens"], "started": row["started"], "seconds": row["seconds"],
         "fault": codec.from_json(row["whole_fault"]),
-        "judged": codec.from_json(row["judged"] if "judged" in row.keys() else None) or {},
+        "judged": codec.from_json(newer(row, "judged")) or {}, "images": value(newer(row, "images")) or (),
+        "parent": codec.from_json(newer(row, "parent")),
         "turns": [{
             "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]),
             "tool": text(turn["tool"]),
@@ -229,6 +234,6 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
             "reward": turn["reward"], "done": bool(turn["done"]), "facts": value(turn["facts"]) or {},
             "tokens": turn["tokens"], "model_seconds": turn["model_seconds"], "seconds": turn["seconds"],
             "fault": codec.from_json(turn["fault"]), "cut": bool(turn["cut"]),
-            "images": value(turn["images"] if "images" in turn.keys() else None) or (),
+            "images": value(newer(turn, "images")) or (),
         } for turn in turns],
     })

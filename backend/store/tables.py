@@ -25,7 +25,7 @@ RUN: dict[str, dict[str, type]] = {
                  "seconds": float, "fault": str, "facts": str, "scores": str, "clipped": int, "tool_calls": int,
                  "unparsed_calls": int, "repeated_calls": int, "failed_calls": str, "moves": str, "group_signal": str},
     "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str,
-                "judged": str},
+                "judged": str, "images": str, "parent": str},
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
               "shown": str, "reward": float, "done": int, "facts": str, "tokens": int, "model_seconds": float,
               "seconds": float, "fault": str, "cut": int, "images": str},

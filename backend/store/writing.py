@@ -162,7 +162,9 @@ class RunWriter:
         connection.execute(_insert("details"), (
             seq, long(to_json(list(episode.prompt)), 512), long(escape(episode.opening)), facts(episode.start_facts),
             _fault(fault), to_json(episode.policy.model_dump()),
-            to_json({name: judged.model_dump() for name, judged in episode.judged.items()} or None)))
+            to_json({name: judged.model_dump() for name, judged in episode.judged.items()} or None),
+            long(to_json(list(episode.images) or None)),
+            None if episode.parent is None else to_json(episode.parent.model_dump())))
         connection.executemany(_insert("turns"), [(
             seq, turn.index, long(escape(turn.said)), long(escape(turn.thought)), _text(turn.tool),
             long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward),

@@ -152,8 +152,8 @@ class RecordedTrainer(GRPOTrainer):
         return dict(
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
             policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
-            opening=play.opening or "", start_facts=play.start_facts, facts=facts, scores=scores, total=total,
-            advantage=advantage if self.model.training and total is not None else None,
+            opening=play.opening or "", images=play.images, start_facts=play.start_facts, facts=facts, scores=scores,
+            total=total, advantage=advantage if self.model.training and total is not None else None,
             tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds,
             fault=fault.model_dump() if fault else None,
             judged={name: judged.model_dump() for name, judged in verdict.judged.items()},
