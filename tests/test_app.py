@@ -105,6 +105,11 @@ def test_files_of_the_pages_are_served_and_kept_by_the_browser(fetch):
         answer = fetch(link)
         assert answer.status_code == 200
         assert "max-age" in answer.headers["cache-control"]
+        assert answer.content == fetch(link, headers={"accept-encoding": "identity"}).content
+
+
+def test_a_large_script_travels_packed(fetch):
+    assert int(fetch("/o/plotly.min.js").headers["content-length"]) < 2_000_000
 
 
 @pytest.mark.parametrize("path", [

@@ -25,6 +25,7 @@ Class names start with `o-`, colours are tokens of style.css. Scripts see a chan
 
 import warnings
 from importlib import import_module
+from mimetypes import guess_type
 from pathlib import Path
 
 from ui import shell
@@ -66,7 +67,7 @@ def site(store, launcher):
 def web(store, launcher=None):
     """The site in its frame, as an ASGI application. Only the files named by pages can be fetched from the disk."""
     import gradio as gr
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Request
     from fastapi.responses import FileResponse, Response
 
     from ui.theme import theme
@@ -79,10 +80,14 @@ def web(store, launcher=None):
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/o/{name}", include_in_schema=False)
-    def file(name: str):
+    def file(name: str, request: Request):
         if name not in files.paths:
             return Response(status_code=404)
-        return FileResponse(files.paths[name], headers={"Cache-Control": "public, max-age=31536000"})
+        headers = {"Cache-Control": "public, max-age=31536000", "Vary": "Accept-Encoding"}
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return FileResponse(files.paths[name], headers=headers)
+        return Response(files.packed(name), media_type=guess_type(name)[0],
+                        headers={**headers, "Content-Encoding": "gzip"})
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "SSR mode is not supported")  # said even where it is off

@@ -5,6 +5,7 @@ the scripts are put into the served HTML itself: the frame stands before Gradio 
 flash.
 """
 
+import gzip
 import hashlib
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -101,6 +102,13 @@ class Files:
     def __init__(self, css: Sequence[Path], js: Sequence[Path], others: Iterable[Path] = ()):
         self.css, self.js = tuple(css), tuple(js)
         self.paths = {path.name: path for path in (*css, *js, *others)}
+        self._packed: dict[str, bytes] = {}
+
+    def packed(self, name: str) -> bytes:
+        """A file's content, gzipped once: Plotly's script is 4.8 MB without and 1.4 MB with."""
+        if name not in self._packed:
+            self._packed[name] = gzip.compress(self.paths[name].read_bytes(), 6)
+        return self._packed[name]
 
     def tags(self) -> str:
         """For <head>. The name carries a hash of the content, so that browsers may keep a file for ever."""
