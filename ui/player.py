@@ -64,11 +64,11 @@ def _head(episode: Episode, setting: Setting) -> str:
         f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
         f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav>'
         f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}</div>'
-        f'<div class="o-neighbours">{_reprice(setting.links.get("reprice"))}'
+        f'<div class="o-neighbours"><div data-slot="share"></div>{_reprice(setting.links.get("reprice"))}'
         f'{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
         f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
         f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div>'
-        f"</header>")
+        f'<div data-slot="notes"></div></header>')
 
 
 def _reprice(address: str | None) -> str:

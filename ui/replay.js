@@ -1,4 +1,8 @@
-/* Replay: shows turn k of an episode that is in the page already. `server` is what the page can ask: show and peers. */
+/* Replay: shows turn k of an episode that is in the page already. `server` is what the page can ask: show and peers.
+
+   Panels of other scripts stand in the head's slots: each new episode is told as the document event `ortam:episode` with
+   `detail` {run, id, player, slots: {share, notes}, server, reload}; the slots are empty then, and player.dataset.turn is the
+   turn on screen. */
 
 window.ortamReplay = (element, server) => {
   const root = element.querySelector(".o-replay");
@@ -28,6 +32,11 @@ window.ortamReplay = (element, server) => {
     look(view);
     address({});
     document.title = `${player.dataset.title} · Ortam`;
+    const inside = Object.fromEntries([...player.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
+    document.dispatchEvent(new CustomEvent("ortam:episode", { detail: {
+      run: decodeURIComponent(player.dataset.run), id: shown.id, player, slots: inside, server,
+      reload: () => open(location.href, { push: false }),
+    } }));
   }
 
   function turn(k, arrived = true) {
