@@ -25,6 +25,8 @@ class Worker:
         self.queue = store.queue
         self.name = own_name()
         self._started: dict[str, Started] = {}
+        self._trouble = ""
+        """Of the last round, said once."""
 
     def advance(self) -> None:
         """One round: note what ended, take over what another worker left, start what there is room for."""
@@ -53,8 +55,12 @@ class Worker:
     def _round(self) -> None:
         try:
             self.advance()
+            trouble = ""
         except Exception as error:  # a full disk or a broken folder now must not end the queue for good
-            print(f"the worker's round failed: {error!r}", flush=True)
+            trouble = str(error) if isinstance(error, OrtamError) else repr(error)
+        if trouble != self._trouble:
+            print(f"the worker can't go on now: {trouble}" if trouble else "the worker goes on", flush=True)
+        self._trouble = trouble
 
     def _watch(self, place: Place) -> None:
         run = self._run(place)

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -209,3 +210,21 @@ def test_a_run_whose_folder_is_deleted_is_ended(store, launch):
     worker.advance()
     assert state(store, run) == "ended" and store.queue.place(run).reason == "its folder is gone"
     until(lambda: not alive(place.pid, place.born))
+
+
+class ThreeRounds(threading.Event):
+    """An event that comes after three waits, without the waiting."""
+
+    waits = 0
+
+    def wait(self, timeout=None):
+        self.waits += 1
+        if self.waits == 3:
+            self.set()
+        return self.is_set()
+
+
+def test_a_worker_that_cannot_go_on_says_so_once(tmp_path, capsys):
+    (tmp_path / "studio.db").write_text("not a database, though it is called one")
+    Worker(Store(tmp_path)).serve(ThreeRounds())
+    assert capsys.readouterr().out.count("the worker can't go on now") == 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from backend.cli import printing
+from backend.errors import OrtamError
 from backend.executors import executor
 from backend.launcher import Launcher
 from backend.store import Run
@@ -29,11 +30,13 @@ def train(launcher: Launcher, run: Run, as_json: bool) -> int:
                     answered = interrupts.count
                     shown.say(launcher.stop(run.id) + " Ctrl-C again ends it at once." if answered == 1 else
                               launcher.kill(run.id))
-                shown.advance()
+                with contextlib.suppress(OrtamError):  # what can't be shown now must not leave the trainer alone
+                    shown.advance()
                 interrupts.arrived.wait(LOOK_SECONDS)
                 interrupts.arrived.clear()
             shown.advance()
-    note_end(launcher.store.queue, run, place.code(started))
+    with contextlib.suppress(OrtamError):  # a full disk takes no note; what the folder says still holds
+        note_end(launcher.store.queue, run, place.code(started))
     status, progress = run.status(), run.progress()
     if as_json:
         printing.json_line({"id": run.id, "status": status, "step": progress.step, "reason": progress.reason})

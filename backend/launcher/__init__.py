@@ -42,8 +42,12 @@ class Launcher:
             run.conclude(Result(status="failed", reason=reason, ended=time.time()))
             raise OrtamError(f"{run.id}: {reason}")
         started = place.start(run.path, resources, gpus)
-        self.store.queue.add(run.id, state="running", worker=own_name(), pid=started.pid, born=started.born,
-                             started=time.time(), gpus=",".join(gpus))
+        try:
+            self.store.queue.add(run.id, state="running", worker=own_name(), pid=started.pid, born=started.born,
+                                 started=time.time(), gpus=",".join(gpus))
+        except OrtamError:  # nobody would know of it, and so nobody could stop it
+            place.kill(started)
+            raise
         return started
 
     def stop(self, ref: str) -> str:
