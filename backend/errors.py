@@ -6,6 +6,7 @@
     ├── ModelError           a model can't be loaded
     ├── RunNotFound          no run, or more than one, matches what was asked
     ├── EpisodeNotFound      the run has no such episode
+    ├── CannotRepeat         an episode's turns can't be played again, or come out differently
     ├── PortTaken            something else listens there
     └── EnvironmentError_    where episodes are played
         ├── EnvironmentFailed    it refused to start, reset or answer: the episode is `env_error`
@@ -44,6 +45,10 @@ class RunNotFound(OrtamError):
 
 class EpisodeNotFound(OrtamError):
     """The run has no such episode."""
+
+
+class CannotRepeat(OrtamError):
+    """An episode's turns can't be played again, or the environment answers them differently."""
 
 
 class PortTaken(OrtamError):

@@ -35,7 +35,7 @@ class Playthrough:
     def __init__(self, source: Source, environment: EnvironmentSpec, pauses: tuple[float, ...] = PAUSES,
                  patience: float = PATIENCE, clean: Callable[[str], str] = str):
         """`clean` is applied to all that the player is shown: a model's control tokens must not come from elsewhere."""
-        self.source = source
+        self.source, self.environment = source, environment
         self.max_turns = environment.max_turns or source.describe().max_turns
         self.turns: list[Turn] = []
         """Every call in order, refused ones included."""
