@@ -5,7 +5,7 @@ newer run. Label, help, default and bounds of a setting live here and nowhere el
 """
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -154,17 +154,130 @@ class Resources(Asked):
     processes: int = Field(1, ge=1, le=64, title="Processes", description="Data-parallel trainers; usually one per GPU.")
 
 
+LABEL = Field(None, min_length=1, max_length=60, title="Label", description="What its column is called; empty takes its "
+              "name.")
+SAMPLING = Field(0.0, ge=0, le=5, title="Temperature", description="0 always takes the likeliest token, 1 samples from the "
+                 "model as it is.")
+
+
+class ScriptPlayer(Asked):
+    kind: Literal["script"] = "script"
+    name: str = Field(min_length=1, title="Player", description="A scripted player of the environment, such as random.")
+    label: str | None = LABEL
+
+
+class ModelPlayer(Asked):
+    kind: Literal["model"] = "model"
+    model: str = Field(min_length=1, title="Model", description="A hub id, a local folder, or starter:NAME.")
+    temperature: float = SAMPLING
+    label: str | None = LABEL
+
+    @property
+    def name(self) -> str:
+        return self.model
+
+
+class CheckpointPlayer(Asked):
+    """What a run of this machine saved."""
+
+    kind: Literal["checkpoint"] = "checkpoint"
+    run: str = Field(min_length=1, title="Run", description="Its id, or latest.")
+    checkpoint: str = Field("final", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$", title="Checkpoint", description="A "
+                            "folder in the run's checkpoints, such as final or warm-up.")
+    temperature: float = SAMPLING
+    label: str | None = LABEL
+
+    @property
+    def name(self) -> str:
+        return f"{self.run}/{self.checkpoint}"
+
+
+class EndpointPlayer(Asked):
+    """Any endpoint that speaks OpenAI's chat completions with tools."""
+
+    kind: Literal["endpoint"] = "endpoint"
+    url: str = Field(pattern=r"^https?://", title="Base URL", description="Begin with http:// or https://, such as "
+                     "http://localhost:8000/v1; /chat/completions is added.")
+    model: str = Field(min_length=1, title="Model", description="The model's name at that endpoint.")
+    key_from: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", title="Key from", description="The "
+                                 "environment variable that holds the key; empty sends none. Never the key itself.")
+    timeout: float = Field(120.0, gt=0, le=3600, title="Timeout", description="Seconds for one answer.")
+    temperature: float = SAMPLING
+    label: str | None = LABEL
+
+    @property
+    def name(self) -> str:
+        return self.model
+
+
+PlayerSpec = Annotated[ScriptPlayer | ModelPlayer | CheckpointPlayer | EndpointPlayer, Field(discriminator="kind")]
+
+
+class Fork(Asked):
+    """Where a match goes on from, instead of playing tasks from their start."""
+
+    run: str = Field(min_length=1, title="Run", description="Whose episode it is.")
+    episode: str = Field(min_length=1, title="Episode", description="Its id in that run.")
+    turn: int = Field(ge=0, title="Turn", description="How many of its turns are repeated first.")
+
+
+class Match(Asked):
+    """The same tasks for several players, in the same order; a run that learns nothing."""
+
+    players: tuple[PlayerSpec, ...] = Field(min_length=1, max_length=12, title="Players")
+    held_out: int | None = Field(None, ge=1, le=100_000, title="Held-out tasks", description="Play so many tasks that the "
+                                 "environment's selection doesn't give; empty plays those it gives.")
+    daily: str | None = Field(None, pattern=r"^(today|\d{4}-\d{2}-\d{2})$", title="Daily seed", description="A UTC date, or "
+                              "today: everyone who plays that day's tasks plays the same. It sets the first seed.")
+    fork: Fork | None = Field(None, title="Fork", description="Go on from a turn of a stored episode.")
+
+    @model_validator(mode="after")
+    def players_are_told_apart(self):
+        labels = self.labels()
+        if twice := sorted({label for label in labels if labels.count(label) > 1}):
+            raise ValueError(f"two players are called {twice[0]}; give each its own label")
+        if self.fork and (self.daily or self.held_out):
+            raise ValueError("fork goes on from one episode, so held_out and daily have no place beside it")
+        if self.daily and self.held_out:
+            raise ValueError("daily names the tasks of a day, so held_out has no place beside it")
+        return self
+
+    def labels(self) -> list[str]:
+        """Of the players, in their order."""
+        return [player.label or player.name for player in self.players]
+
+
 class RunSpec(Asked):
     name: str = Field("run", pattern=NAME, title="Name", description="Letters, digits, dash and underscore.")
-    model: str = Field(min_length=1, title="Model", description="A hub id, a local folder, or starter:NAME.")
+    model: str = Field("", title="Model", description="A hub id, a local folder, or starter:NAME.")
     environments: tuple[EnvironmentSpec, ...] = Field(min_length=1, title="Environments")
     rewards: tuple[RewardTerm, ...] = Field((), title="Reward terms", description="Empty takes the environment's own.")
     train: TrainSettings = TrainSettings()
     generation: GenerationSettings = GenerationSettings()
     warm_up: WarmUp | None = None
     evaluate: Evaluation | None = None
+    match: Match | None = None
+    """Instead of training: `model`, `warm_up`, `evaluate` and most of `train` mean nothing then."""
     resources: Resources = Resources()
     seed: int = Field(0, ge=0, lt=2**31, title="Seed", description="Of sampling, task order and initial noise.")
+
+    @property
+    def plays(self) -> str:
+        """The model, or who plays the match."""
+        return " · ".join(self.match.labels()) if self.match else self.model
+
+    @model_validator(mode="after")
+    def a_run_has_a_model_and_a_match_players(self):
+        if self.match is None and not self.model.strip():
+            raise ValueError("model is missing; a hub id, a local folder, or starter:NAME")
+        if self.match is not None:
+            if self.model:
+                raise ValueError("model has no place in a match; name it among match.players")
+            if len(self.environments) > 1:
+                raise ValueError("environments of a match is one; start another match for the other")
+            if self.resources.processes > 1:
+                raise ValueError("resources.processes of a match is 1")
+        return self
 
     @field_validator("environments")
     @classmethod
@@ -259,7 +372,7 @@ class Judged(Kept):
 
 
 class Policy(Kept):
-    kind: Literal["model", "checkpoint", "human", "script", "import"] = "model"
+    kind: Literal["model", "checkpoint", "endpoint", "human", "script", "import"] = "model"
     name: str = ""
 
 

@@ -154,7 +154,8 @@ def _sentence(error: ValidationError, data: dict) -> SpecError:
     problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     first, rest = problems[0], problems[1:]
     place, message = _explained(first)
-    others = list(dict.fromkeys(_dotted(problem["loc"]) for problem in rest))
+    others = [other for other in dict.fromkeys(_dotted(problem["loc"]) for problem in rest)
+              if not f"{place}.".startswith(f"{other}.")]
     more = f" (also wrong: {', '.join(o for o in others[:3] if o)})" if any(others) else ""
     return SpecError(place, message + more)
 
@@ -164,6 +165,10 @@ def _explained(problem: Any) -> tuple[str, str]:
     limits = problem.get("ctx", {})
     place = _dotted(loc)
     match kind:
+        case "union_tag_invalid":
+            return f"{place}.kind", f"must be one of {limits['expected_tags']}, not {_shown(limits['tag'])}"
+        case "union_tag_not_found":
+            return f"{place}.kind", f"is missing; write one of {_listed([*map(repr, _kinds(loc))])}"
         case "extra_forbidden":
             known = _fields(loc[:-1])
             near = difflib.get_close_matches(str(loc[-1]), known, 1)
@@ -244,16 +249,29 @@ def _fields(loc: tuple) -> list[str]:
 
 
 def _record(loc: tuple) -> type[BaseModel] | None:
-    """The record that a place in a RunSpec holds."""
-    record: Any = RunSpec
+    """The record that a place in a RunSpec holds; the first of several kinds of record where none is named yet."""
+    return next(iter(_possible(loc)), None)
+
+
+def _possible(loc: tuple) -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = [RunSpec]
     for part in loc:
         if isinstance(part, int):
             continue
-        field = record.model_fields.get(part)
-        record = next(iter(_records(field.annotation)), None) if field else None
-        if record is None:
-            return None
-    return record
+        if len(found) > 1:  # pydantic names which one it took
+            found = [record for record in found if _kind(record) == part]
+            continue
+        field = found[0].model_fields.get(part) if found else None
+        found = _records(field.annotation) if field else []
+    return found
+
+
+def _kinds(loc: tuple) -> list[str]:
+    return [_kind(record) for record in _possible(loc)]
+
+
+def _kind(record: type[BaseModel]) -> str:
+    return record.model_fields["kind"].default if "kind" in record.model_fields else ""
 
 
 def _records(annotation: Any) -> list[type[BaseModel]]:

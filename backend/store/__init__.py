@@ -35,6 +35,7 @@ class RunSummary(NamedTuple):
     id: str
     name: str
     model: str
+    """Or who plays, in a match."""
     environments: tuple[str, ...]
     status: RunStatus
     step: int
@@ -45,6 +46,8 @@ class RunSummary(NamedTuple):
     started: float | None
     seconds: float | None
     demo: bool
+    match: bool = False
+    """Its steps are games then."""
 
 
 class Store:
@@ -125,8 +128,9 @@ class Store:
         spec = run.spec
         progress = run.progress()
         episodes, reward = run.so_far()
-        return RunSummary(run.id, spec.name, spec.model, tuple(asked.id for asked in spec.environments), run.status(),
-                          progress.step, progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo)
+        return RunSummary(run.id, spec.name, spec.plays, tuple(asked.id for asked in spec.environments), run.status(),
+                          progress.step, progress.steps, episodes, reward, run.started(), progress.elapsed, run.demo,
+                          spec.match is not None)
 
     # ---------------------------------------------------------------------------------------------------- reward terms
 

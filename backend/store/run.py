@@ -15,6 +15,7 @@ from backend.errors import OrtamError, SpecError
 from backend.records import ENDED, Episode, Event, Judged, MetricPoint, Result, RunSpec, RunStatus
 from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
+from backend.store.games import Game, games
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE
@@ -30,8 +31,9 @@ QUIET_BEFORE_FIRST_STEP = 600
 
 class Progress(NamedTuple):
     step: int
-    """The last step of which episodes are recorded."""
+    """The last step of which episodes are recorded; of a match how many games are."""
     steps: int
+    """Of a match all its games; 0 where that isn't known yet."""
     phase: str
     """What it is doing, in words; "" before it said anything."""
     elapsed: float | None
@@ -89,7 +91,7 @@ class Run:
             limit = QUIET_BEFORE_FIRST_STEP if step is None else max(QUIET_SECONDS, QUIET_STEPS * (usual or 0))
             if quiet > limit:
                 return "stalled"
-        return "preparing" if self._last_step() is None else "running"
+        return "preparing" if self._last_step() is None and not self._played() else "running"
 
     def _unlocked(self) -> RunStatus:
         place = Queue(self.path.parent).place(self.id)
@@ -126,6 +128,8 @@ class Run:
         end = (result.ended if result and result.ended else self.last_sign()) if ended else time.time()
         step, usual = self._pace()
         steps = self.spec.train.steps
+        if self.spec.match:
+            step, steps, usual = self._games(end)
         left = None if ended or usual is None else max(0.0, usual * (steps - (step or 0)))
         phases = self._told("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
         reason = result.reason if result else self._why(status)
@@ -178,6 +182,19 @@ class Run:
         gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"])
                 for later, earlier in zip(rows, rows[1:], strict=False)]
         return rows[0]["step"], statistics.median(gaps) if gaps else None
+
+    def _played(self) -> int:
+        rows = self._told("SELECT count(*) FROM (SELECT 1 FROM episodes WHERE phase = 'play' LIMIT 1)")
+        return rows[0][0] if rows else 0
+
+    def _games(self, end: float) -> tuple[int, int, float | None]:
+        """Of a match: how many are played, how many there are to play, and the seconds of one."""
+        rows = self._told("SELECT count(*), min(started) FROM episodes WHERE phase = 'play'")
+        played, began = rows[0] if rows else (0, None)
+        match, told = self.spec.match, self._told("SELECT value FROM metrics WHERE name = 'games'")
+        tasks = 1 if match.fork else match.held_out or self.spec.environments[0].tasks.count or 0
+        games = int(told[0][0]) if told and told[0][0] else tasks * len(match.players)
+        return played, games, (end - began) / played if played else None
 
     def result(self) -> Result | None:
         try:
@@ -255,6 +272,10 @@ class Run:
         if not where and (not sort or sort.removeprefix("-") in SORTABLE):
             return []
         return [name for (name,) in self._reading.rows("SELECT DISTINCT name FROM curves WHERE environment = ''")]
+
+    def games(self, policy: str | None = None) -> list[Game]:
+        """What was played in a match, or by hand; of all, or of one policy. Raises OrtamError."""
+        return games(self._reading, policy)
 
     def episode(self, id: str) -> Episode:
         """Raises EpisodeNotFound."""

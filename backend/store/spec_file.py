@@ -75,6 +75,8 @@ def _look(value: Any, place: str) -> None:
 
 def _drop(data: Any, place: tuple) -> None:
     for key in place[:-1]:
+        if isinstance(data, dict) and key not in data:
+            continue  # not of the text: which kind of record was taken
         data = data[key]
     data.pop(place[-1], None)
 

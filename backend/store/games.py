@@ -1,0 +1,44 @@
+"""The games of a match, and what a person played of the same tasks: what standings need, and no more."""
+
+from typing import Any, NamedTuple
+
+from backend.records import EpisodeStatus
+from backend.store import codec
+from backend.store.reading import Reading
+
+
+class Game(NamedTuple):
+    seq: int
+    """Grows with every write."""
+    id: str
+    group: int
+    """The task's place in a match."""
+    sample: int
+    """The player's place in a match."""
+    task: Any
+    seed: int | None
+    fingerprint: str | None
+    policy: str
+    status: EpisodeStatus
+    total: float | None
+    turns: int
+    tokens: int | None
+    seconds: float | None
+    facts: dict[str, Any]
+    scores: dict[str, float | None]
+
+
+_COLUMNS = ("seq, id, group_, sample, task, seed, fingerprint, policy, status, total, turns, tokens, seconds, facts, "
+            "scores")
+
+
+def games(file: Reading, policy: str | None = None) -> list[Game]:
+    """All that were played, or those of one policy, in the order they were written. Raises OrtamError."""
+    of_policy = "" if policy is None else " AND policy = ?"
+    rows = file.rows(f"SELECT {_COLUMNS} FROM episodes WHERE phase = 'play'{of_policy} ORDER BY seq",
+                     [] if policy is None else [codec.escape(policy)])
+    return [Game(seq, codec.unescape(id), group, sample, codec.from_json(task), None if seed is None else int(seed),
+                 None if fingerprint is None else codec.unescape(fingerprint), codec.unescape(policy), status, total,
+                 turns, tokens, seconds, codec.from_json(facts), codec.from_json(scores))
+            for seq, id, group, sample, task, seed, fingerprint, policy, status, total, turns, tokens, seconds, facts,
+            scores in rows]
