@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from jsonschema import Draft202012Validator
 
 from backend.cli import main
 from backend.environments import sampling
+from backend.environments.catalog import entry
 from backend.environments.serving import Server
 from backend.launcher import to_yaml
 from backend.preflight import Child, check, verdict
 from backend.records import RunSpec
 from tests.openenv_servers import mcp_cases
 
+STARTERS = Path(__file__).resolve().parents[1] / "backend/trainer/starters/weights"
 TEMPLATES = Path(find_spec("trl").origin).parent / "chat_templates"
 
 
@@ -166,6 +169,32 @@ def test_the_first_prompt_is_what_the_template_makes_of_prompt_opening_and_tools
     assert finding.detail["marks"] == ["<|im_end|>", "<|im_start|>"]
 
 
+def test_the_system_prompt_is_shown_before_the_prompt(odd, qwen):
+    finding = found(asked(f"openenv+{odd}/walk", qwen, environment={"system": "You walk. <b>Ünïcode</b>"}))["First prompt"]
+    assert finding.level == "green" and "You walk. <b>Ünïcode</b>" in finding.detail["prompt"].split("<|im_end|>")[0]
+
+
+@pytest.mark.parametrize("first_line, said", [
+    ("{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}",
+     "takes no system message: System role not supported"),
+    ("{% set messages = messages | rejectattr('role', 'equalto', 'system') | list %}", "the template leaves it out")])
+def test_a_template_without_a_system_message_is_red_with_the_remedy(odd, tmp_path, first_line, said):
+    model = a_model(tmp_path / "model", first_line + (TEMPLATES / "qwen3.jinja").read_text())
+    finding = found(asked(f"openenv+{odd}/walk", model, environment={"system": "You walk."}))["First prompt"]
+    assert finding.level == "red" and said in finding.seen and "leave system empty" in finding.remedy
+    assert "system" not in found(asked(f"openenv+{odd}/walk", model))["First prompt"].seen
+
+
+@pytest.mark.parametrize("starter", ["catch", "wordle"])
+def test_the_starters_are_shown_a_system_prompt(starter):
+    from backend.preflight.model_view import first_prompt, model_view
+
+    spec = asked("echo", f"starter:{starter}", environment={"system": "You are quick."})
+    view = model_view(spec, STARTERS / starter)
+    finding = first_prompt(spec.environments[0], view, entry("echo").description, "Go.")
+    assert finding.level == "green" and "<|system|>You are quick.<|user|>" in finding.detail["prompt"]
+
+
 def test_every_known_tool_schema_is_rendered_whole(qwen):
     from backend.environments import Tool
     from backend.preflight.model_view import first_prompt, model_view
@@ -173,7 +202,8 @@ def test_every_known_tool_schema_is_rendered_whole(qwen):
     spec = asked("echo", qwen)
     tools = tuple(Tool(name, tool.get("description") or "", tool.get("inputSchema") or {})
                   for name, tool in mcp_cases().items())
-    finding = first_prompt(spec.environments[0], model_view(spec, qwen), "Play.", None, tools)
+    described = replace(entry("echo").description, tools=tools)
+    finding = first_prompt(spec.environments[0], model_view(spec, qwen), described, None)
     assert finding.level == "green", finding.seen
     lines = finding.detail["prompt"].splitlines()
     said = [json.loads(line) for line in lines if line.startswith('{"type": "function"')]

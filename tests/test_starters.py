@@ -51,7 +51,7 @@ def tools_of(each):
 
 
 def played_conversations(each, count=6, wrong=0.5):
-    return [conversation(play, each.prompt) for play in games(each, Lesson(count, wrong, 1, 1e-3), seed=11)]
+    return [conversation(play, each.asked) for play in games(each, Lesson(count, wrong, 1, 1e-3), seed=11)]
 
 
 # ------------------------------------------------------------------------------------------------- as TRL needs them
@@ -154,7 +154,7 @@ def test_the_catch_starter_reads_the_board():
     calls = [("move", {"direction": "left"}), ("stay", {}), ("move", {"direction": "right"})]
     towards, away, losses, made = [], [], [], Counter()
     for play in games(each, Lesson(12, 0.5, 1, 1e-3), seed=5):
-        messages = conversation(play, each.prompt)
+        messages = conversation(play, each.asked)
         for place, turn in enumerate(play.turns):
             before = play.turns[place - 1].facts if place else play.start_facts
             off = before["ball_column"] - before["paddle_column"]
@@ -178,7 +178,7 @@ def test_imitation_learns_from_what_the_player_said_alone():
     each = STARTERS["catch"]
     tokenizer = tokenizer_of(each)
     play = play_games(EnvironmentSpec(id="catch", use="catch"), CatchPlayer, 1, seed=0)
-    (sample,) = read(tokenizer, play, each.prompt, entry("catch").description.tools)
+    (sample,) = read(tokenizer, play, each.asked)
     mine = tokenizer.decode([token for token, is_mine in zip(sample.ids, sample.mine, strict=True) if is_mine])
     assert mine.count(CALL) == 9 and mine.count(END) == 10
     assert ASSISTANT not in mine and "ball" not in mine
@@ -189,7 +189,7 @@ def test_warm_up_moves_a_policy_towards_the_best_player():
     spec = load_spec("name: w\nmodel: starter:catch\nenvironments: [{id: catch, use: catch}]\n"
                      "warm_up: {games: 256, epochs: 1, learning_rate: 1.0e-3}")
     (environment,), described = spec.environments, entry("catch").description
-    perfect = read(tokenizer, play_games(environment, CatchPlayer, 20, seed=9), described.prompt, described.tools)
+    perfect = read(tokenizer, play_games(environment, CatchPlayer, 20, seed=9), environment)
     before, said = loss_on(model, perfect, tokenizer.pad_token_id), []
     warm_up(model, tokenizer, spec, {"catch": Table(environment, described, None)}, said.append)
     assert loss_on(model, perfect, tokenizer.pad_token_id) < 0.7 * before
@@ -200,7 +200,7 @@ def test_warm_up_stops_when_asked():
     each = STARTERS["catch"]
     tokenizer = tokenizer_of(each)
     play = play_games(EnvironmentSpec(id="catch", use="catch"), CatchPlayer, 80, seed=0)
-    samples = read(tokenizer, play, each.prompt, entry("catch").description.tools)
+    samples = read(tokenizer, play, each.asked)
     asked = iter([False, True, True])
     assert len(imitate(model_of(each), samples, 0, epochs=1, learning_rate=1e-3, seed=0, say=print,
                        stop=lambda: next(asked))) == 1

@@ -220,3 +220,20 @@ def test_a_model_that_cannot_be_loaded_fails_with_its_name(tmp_path):
     (tmp_path / "empty").mkdir()
     run = trained(tmp_path / "runs", model=str(tmp_path / "empty"))
     assert run.result().status == "failed" and str(tmp_path / "empty") in run.result().reason
+
+
+def test_each_environment_of_a_mix_speaks_with_its_own_system_prompt(tmp_path):
+    spoken = {"catch": "You play Catch.\nBe quick.", "again": "Say back what you hear.", "plain": None}
+    few = {**CATCH, "tasks": {"count": 4}}
+    mix = [{**few, "system": spoken["catch"]}, {**few, "id": "again", "system": spoken["again"], "prompt": "Play it again."},
+           {**few, "id": "plain"}]
+    run = trained(tmp_path, environments=mix, train={"steps": 1, "group_size": 2, "episodes_per_step": 24},
+                  warm_up={"games": 6})
+    assert run.result().status == "finished", run.result().reason
+    episodes = whole(run)
+    assert {e.environment for e in episodes} == set(spoken)
+    for episode in episodes:
+        *system, asked = episode.prompt
+        assert [message["content"] for message in system] == [spoken[episode.environment]] * bool(spoken[episode.environment])
+        assert asked["role"] == "user" and asked["content"].endswith(f"\n\n{episode.opening}")
+        assert asked["content"].startswith("Play it again.") == (episode.environment == "again")

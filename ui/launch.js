@@ -43,7 +43,7 @@ window.ortamLaunch = (root, server) => {
     if (raw === "" && "empty" in input.dataset) return null;
     if (kind === "int" || kind === "float") return numeral(raw);
     if (kind === "list") return raw.split(",").map((part) => numeral(part.trim()));
-    return key === "prompt" || kind === "map" ? input.value : raw;
+    return key === "prompt" || key === "system" || kind === "map" ? input.value : raw;
   };
   const inputs = (from) => all("[data-key]", from);
   const fill = (spec) => {
@@ -233,7 +233,7 @@ window.ortamLaunch = (root, server) => {
       const named = card.dataset.id ?? use, options = JSON.parse(card.dataset.options ?? "{}");
       let id = named;
       for (let n = 2; taken.has(id); n++) id = `${named}-${n}`;
-      addRow("environments", { id, use, weight: 1, tasks: { count: 64, first_seed: 0 }, options, max_turns: null, prompt: null });
+      addRow("environments", { id, use, weight: 1, tasks: { count: 64, first_seed: 0 }, options, max_turns: null, prompt: null, system: null });
       if (!before.length) ownTerms();
       else {
         scope((chosen) => chosen ?? before);

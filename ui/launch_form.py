@@ -66,7 +66,8 @@ def rows() -> dict[str, str]:
                              + field(TaskSelection, "split", "tasks.") + field(TaskSelection, "indices", "tasks.")
                              + field(EnvironmentSpec, "options", wide=True, rows=2, placeholder="name: value")
                              + field(EnvironmentSpec, "prompt", wide=True, rows=4,
-                                     placeholder="the environment's own")),
+                                     placeholder="the environment's own")
+                             + field(EnvironmentSpec, "system", wide=True, rows=3, placeholder="none")),
     }
 
 

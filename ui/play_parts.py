@@ -73,7 +73,7 @@ def _move(seat: Seat, episode: Episode) -> str:
 def _told(sitting: Sitting, episode: Episode) -> str:
     """What the environment said last: with a prompt at the start, as a model is told."""
     if not episode.turns:
-        return f'<div class="o-told">{block(episode.prompt[0]["content"])}</div>'
+        return "".join(f'<div class="o-told">{block(message["content"])}</div>' for message in episode.prompt)
     last = episode.turns[-1]
     said = last.shown if last.shown is not None else last.result
     return f'<div class="o-told{" o-refused" * (last.fault is not None)}" aria-live="polite">{block(said or "")}</div>'

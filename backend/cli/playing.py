@@ -57,9 +57,8 @@ def _opened(sitting: Sitting, say: Callable[[str], None]) -> None:
     task = f"seed {sitting.task.seed}" if sitting.task.seed is not None else f"task {sitting.task.key}"
     terms = ", ".join(term.name for term in sitting.terms.terms) or "nothing"
     say(plain(f"{sitting.description.title}, {task}, up to {sitting.play.max_turns} turns, worth by {terms}"))
-    say(plain(f"\n{sitting.asked.prompt or sitting.description.prompt}\n"))
-    if sitting.play.opening:
-        say(plain(sitting.play.opening))
+    for message in sitting.prompt:
+        say(plain(f"\n{message['content']}"))
 
 
 def _happened(sitting: Sitting, before: int, with_calls: bool, say: Callable[[str], None]) -> None:

@@ -89,6 +89,9 @@ def episode(one: Episode, as_json: bool) -> None:
     print(plain(f"  total {number(one.total)}   advantage {number(one.advantage)}   {scores}"))
     if one.fault:
         print(plain(f"  fault in the {one.fault.where}: {one.fault.kind}: {one.fault.message}"))
+    for message in one.prompt:
+        if message.get("role") == "system":
+            block("system", str(message.get("content")))
     if one.opening:
         block("environment", one.opening)
     for turn in one.turns:

@@ -8,7 +8,7 @@ facts, and name both in `catalog.py`. To add a kind of source: write a module in
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from backend.records import FactValue, Fault, TaskSelection
+from backend.records import EnvironmentSpec, FactValue, Fault, TaskSelection
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,12 @@ class Source(Protocol):
         ...
 
 
-def first_message(prompt: str, opening: str | None) -> dict[str, str]:
-    """The user message an episode starts with: the prompt, a blank line, the opening observation."""
-    return {"role": "user", "content": f"{prompt}\n\n{opening}" if opening else prompt}
+def first_messages(asked: EnvironmentSpec, described: Description, opening: str | None) -> list[dict[str, str]]:
+    """What an episode starts with: the system message where the spec has one, then the user's, which is the prompt, a
+    blank line and the opening observation."""
+    prompt = asked.prompt or described.prompt
+    system = [{"role": "system", "content": asked.system}] if asked.system and asked.system.strip() else []
+    return [*system, {"role": "user", "content": f"{prompt}\n\n{opening}" if opening else prompt}]
 
 
 EPISODE_FACTS = {

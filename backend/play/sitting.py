@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backend.environments import Source, Task, Tool, first_message
+from backend.environments import Source, Task, Tool, first_messages
 from backend.environments.players import Player, players
 from backend.environments.playthrough import Playthrough
 from backend.errors import SpecError
@@ -73,7 +73,7 @@ class Sitting:
         self.stop = why or self._why()
         await self.play.end()
         if self.status not in UNSCORED:
-            told = Played(self.facts, self.asked.id, self._prompt(), self.play.turns)
+            told = Played(self.facts, self.asked.id, self.prompt, self.play.turns)
             self._verdict = (await self.terms.score_all([told]))[0]
             self.worth[-1] = self._verdict.scores
 
@@ -107,15 +107,16 @@ class Sitting:
         return Episode(
             **{"id": "now", "phase": "play", "step": 0, "group": 0, "sample": 0, **place},
             environment=self.asked.id, task=self.task.key, seed=self.task.seed, fingerprint=self.play.fingerprint,
-            policy=self.policy, status=self.status, stop=self.stop, prompt=self._prompt(),
+            policy=self.policy, status=self.status, stop=self.stop, prompt=self.prompt,
             opening=self.play.opening or "", images=self.play.images, start_facts=self.play.start_facts,
             facts=self.facts, scores=scores, total=self.terms.total(scores), started=self.play.started,
             seconds=self.play.seconds,
             fault=self.play.fault or (faults[0] if faults else None),
             judged=self._verdict.judged if self._verdict else {}, turns=tuple(self.play.turns))
 
-    def _prompt(self) -> tuple[dict[str, Any], ...]:
-        return (first_message(self.asked.prompt or self.description.prompt, self.play.opening),)
+    @property
+    def prompt(self) -> tuple[dict[str, Any], ...]:
+        return tuple(first_messages(self.asked, self.description, self.play.opening))
 
     def _weigh(self) -> None:
         """Python functions and judges are asked at the end; until then their terms give None."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.environments import Tool, first_message
+from backend.environments import Description, Tool, first_messages
 from backend.environments.playthrough import Playthrough
 from backend.errors import ModelError
 from backend.preflight.findings import Finding, Line
@@ -21,6 +21,8 @@ NO_PARSER = ("no parser is known for its chat template, so its tool calls would 
              "response_template with its tokenizer.")
 REWRITES = ("its chat template writes earlier turns anew at each turn, and no template to train with is known for it",
             "Choose a model of a known family, such as Qwen 3.")
+
+NO_SYSTEM = "Write it at the start of the environment's prompt and leave system empty, or choose another model."
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,16 @@ class ModelView:
     def usable(self) -> bool:
         return not self.problems
 
-    def prompt(self, asked: str, opening: str | None, tools: tuple[Tool, ...]) -> str:
-        return self._rendered([first_message(asked, opening)], tools, ends=False)
+    def prompt(self, first: list[dict[str, Any]], tools: tuple[Tool, ...]) -> str:
+        return self._rendered(first, tools, ends=False)
 
     def tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def conversation(self, play: Playthrough, asked: str) -> int:
+    def conversation(self, play: Playthrough, asked: EnvironmentSpec) -> int:
         """Tokens of all that follows the first prompt: calls and answers."""
-        messages: list[dict[str, Any]] = [first_message(asked, play.opening)]
+        first = first_messages(asked, play.source.describe(), play.opening)
+        messages: list[dict[str, Any]] = [*first]
         for turn in play.turns:
             arguments = turn.arguments if isinstance(turn.arguments, dict) else {}
             call = {"type": "function", "function": {"name": turn.tool, "arguments": arguments}}
@@ -54,7 +57,7 @@ class ModelView:
             told = turn.shown if turn.shown is not None else turn.result
             messages.append({"role": "tool", "name": turn.tool, "content": told or ""})
         whole = self._rendered(messages, play.source.describe().tools, ends=True)
-        start = self.prompt(asked, play.opening, play.source.describe().tools)
+        start = self.prompt(first, play.source.describe().tools)
         return max(0, self.tokens(whole) - self.tokens(start))
 
     def _rendered(self, messages: list[dict[str, Any]], tools: tuple[Tool, ...], ends: bool) -> str:
@@ -102,21 +105,25 @@ def _model_view(spec: RunSpec, folder: str | Path) -> ModelView:
                      tuple(problems))
 
 
-def first_prompt(asked: EnvironmentSpec, view: ModelView, told: str, opening: str | None,
-                 tools: tuple[Tool, ...]) -> Finding:
-    """`told` is the prompt of the spec or of the environment."""
+def first_prompt(asked: EnvironmentSpec, view: ModelView, described: Description, opening: str | None) -> Finding:
+    tools = described.tools
     line = Line("First prompt", asked.id, tools=[tool.schema() for tool in tools])
     if not view.tokenizer.chat_template:
         return line.red("the model has no chat template", "Choose one that was trained to chat and to call tools.")
+    first = first_messages(asked, described, opening)
     try:
-        text = view.prompt(told, opening, tools)
+        text = view.prompt(first, tools)
     except Exception as error:  # a template raises what it likes
         said = (str(error).strip() or repr(error)).splitlines()[0]
+        if len(first) > 1 and _renders(view, first[1:], tools):
+            return line.red(f"the chat template takes no system message: {said}", NO_SYSTEM)
         return line.red(f"the chat template failed: {said}", "Choose another model, or simplify the tools' schemas.")
     tokenizer = view.tokenizer
     marks = {*map(str, tokenizer.all_special_tokens), *tokenizer.get_added_vocab()}
     line.detail |= {"prompt": text, "tokens": view.tokens(text), "marks": sorted(m for m in marks if m in text)}
     seen = f"{counted(line.detail['tokens'], 'token')} with {counted(len(tools), 'tool')}"
+    if len(first) > 1 and "".join(first[0]["content"].split()) not in "".join(text.split()):
+        return line.red(f"{seen}, but the system prompt can't be found in it: the template leaves it out", NO_SYSTEM)
     if view.problems:
         wrong, remedy = view.problems[0]
         return line.red(f"{seen}, but {wrong}", remedy)
@@ -127,3 +134,10 @@ def first_prompt(asked: EnvironmentSpec, view: ModelView, told: str, opening: st
         return line.amber(f"{seen}: there is nothing the model could call", "See whether the environment lists its "
                           "tools.")
     return line.green(seen)
+
+
+def _renders(view: ModelView, messages: list[dict[str, Any]], tools: tuple[Tool, ...]) -> bool:
+    try:
+        return bool(view.prompt(messages, tools))
+    except Exception:
+        return False

@@ -149,7 +149,7 @@ def _terms(spec: RunSpec, asked: EnvironmentSpec, description: Description) -> t
 
 def _model(spec: RunSpec, asked: EnvironmentSpec, description: Description, view: _View,
            trials: list[trial.Trial]) -> Iterator[Finding]:
-    told, loaded = asked.prompt or description.prompt, view()
+    loaded = view()
     plays = [play for each in trials for play in each.plays if play.turns]
     if isinstance(loaded, ModelError):
         prompt = Line("First prompt", asked.id, tools=[tool.schema() for tool in description.tools]).amber(
@@ -157,8 +157,8 @@ def _model(spec: RunSpec, asked: EnvironmentSpec, description: Description, view
         count, exact, context = budget.guessed, False, None
     else:
         opening = next((play.opening for play in plays if play.opening), None)
-        prompt, exact = first_prompt(asked, loaded, told, opening, description.tools), loaded.usable
-        count, context = (partial(loaded.conversation, asked=told) if exact else budget.guessed), loaded.context
+        prompt, exact = first_prompt(asked, loaded, description, opening), loaded.usable
+        count, context = (partial(loaded.conversation, asked=asked) if exact else budget.guessed), loaded.context
     if plays:
         yield budget.budget(asked, spec, trials, budget.Measured(
             [count(play) for play in plays], [len(play.turns) for play in plays], plays[0].max_turns, exact,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.environments import Source, Task, first_message
+from backend.environments import Source, Task, first_messages
 from backend.environments.players import played_all, players
 from backend.environments.playthrough import Playthrough
 from backend.preflight.findings import Finding, Line
@@ -48,14 +48,15 @@ class Trial:
 async def tried(source: Source, asked: EnvironmentSpec, tasks: Sequence[Task], terms: Terms, tokens: Tokens,
                 seed: int) -> list[Trial]:
     """The best player's first, where there is one, and the random player's last."""
-    trials, told = [], asked.prompt or source.describe().prompt
+    trials: list[Trial] = []
     known = list(players(asked.use).items())
     for name, player in known[:1] + known[1:][-1:]:
         plays = await played_all(player, source, asked, tasks[:EPISODES], seed, AT_ONCE)
         scored = [play for play in plays if play.status() not in UNSCORED]
         facts = [{**play.facts, "truncated": False, "completion_tokens": tokens(play)} for play in scored]
-        worth = await terms.score_all([Played(each, asked.id, (first_message(told, play.opening),), play.turns)
-                                       for each, play in zip(facts, scored, strict=True)])
+        firsts = [tuple(first_messages(asked, source.describe(), play.opening)) for play in scored]
+        worth = await terms.score_all([Played(each, asked.id, first, play.turns)
+                                       for each, first, play in zip(facts, firsts, scored, strict=True)])
         trials.append(Trial(name, plays, facts, worth, [terms.total(verdict.scores) for verdict in worth]))
     return trials
 

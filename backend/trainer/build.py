@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 from trl import GRPOConfig
 
-from backend.environments import Description, Source, first_message
+from backend.environments import Description, Source, first_messages
 from backend.errors import ModelError, SpecError
 from backend.records import EnvironmentSpec, RunSpec
 from backend.trainer.starters import WEIGHTS
@@ -114,7 +114,7 @@ def held_out_rows(environments: list[tuple[EnvironmentSpec, Description, Source]
 
 
 def _row(asked: EnvironmentSpec, description: Description, task) -> dict:
-    return {"prompt": [first_message(asked.prompt or description.prompt, None)], "environment": asked.id,
+    return {"prompt": first_messages(asked, description, None), "environment": asked.id,
             "task": task.key, "seed": task.seed, "options": json.dumps(task.options)}
 
 

@@ -14,7 +14,7 @@ import torch
 from accelerate import PartialState
 from torch.nn.functional import cross_entropy
 
-from backend.environments import Source, Tool, first_message
+from backend.environments import Source, first_messages
 from backend.environments.players import PLAYERS, Player, played_all
 from backend.environments.playthrough import Playthrough
 from backend.environments.sources import in_process
@@ -53,7 +53,7 @@ def warm_up(model, tokenizer, spec: RunSpec, tables: dict, say: Callable[[str], 
         say(f"playing warm-up games of {name}")
         games = max(1, round(asked.games * table.environment.weight / weights))
         plays = play_games(table.environment, best_player(table.environment.use), games, spec.seed, table.source)
-        samples += read(tokenizer, plays, table.environment.prompt or table.description.prompt, table.description.tools)
+        samples += read(tokenizer, plays, table.environment)
     model.to(PartialState().device)
     imitate(model, samples, tokenizer.pad_token_id, epochs=asked.epochs, learning_rate=asked.learning_rate, seed=spec.seed,
             say=say, stop=stop)
@@ -77,9 +77,9 @@ def play_games(environment: EnvironmentSpec, new_player: Callable[[random.Random
     return asyncio.run(played_all(new_player, source, environment, [tasks[k % len(tasks)] for k in range(games)], seed))
 
 
-def conversation(play: Playthrough, prompt: str) -> list[dict]:
-    """The messages a model would have seen and written, an empty last word included."""
-    messages: list[dict] = [first_message(prompt, play.opening)]
+def conversation(play: Playthrough, asked: EnvironmentSpec) -> list[dict]:
+    """The messages a model that is told what `asked` says would have seen and written, an empty last word included."""
+    messages: list[dict] = [*first_messages(asked, play.source.describe(), play.opening)]
     for turn in play.turns:
         call = {"type": "function", "function": {"name": turn.tool, "arguments": turn.arguments}}
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
@@ -87,7 +87,7 @@ def conversation(play: Playthrough, prompt: str) -> list[dict]:
     return [*messages, {"role": "assistant", "content": ""}]
 
 
-def read(tokenizer, plays: Sequence[Playthrough], prompt: str, tools: Sequence[Tool]) -> list[Sample]:
+def read(tokenizer, plays: Sequence[Playthrough], asked: EnvironmentSpec) -> list[Sample]:
     """The playthroughs as the model would have met them."""
     from trl.chat_template_utils import get_training_chat_template
 
@@ -96,11 +96,11 @@ def read(tokenizer, plays: Sequence[Playthrough], prompt: str, tools: Sequence[T
     except ValueError as unknown:
         raise SpecError("warm_up", "this model's chat template doesn't mark what the assistant says, so games can't be "
                         "imitated; leave warm_up out or choose another model") from unknown
-    schemas = [tool.schema() for tool in tools]
     samples = []
     for play in plays:
+        schemas = [tool.schema() for tool in play.source.describe().tools]
         told = tokenizer.apply_chat_template(
-            conversation(play, prompt), tools=schemas, chat_template=template, enable_thinking=False, return_dict=True,
+            conversation(play, asked), tools=schemas, chat_template=template, enable_thinking=False, return_dict=True,
             return_assistant_tokens_mask=True)
         samples.append(Sample(told["input_ids"], told["assistant_masks"]))
     return samples

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from backend.errors import ModelError
+from backend.records import EnvironmentSpec
 
 WEIGHTS = Path(__file__).parent / "weights"
 
@@ -47,6 +48,10 @@ class Starter:
     @property
     def folder(self) -> Path:
         return WEIGHTS / self.name
+
+    @property
+    def asked(self) -> EnvironmentSpec:
+        return EnvironmentSpec(id=self.environment, use=self.environment, prompt=self.prompt)
 
 
 STARTERS = {starter.name: starter for starter in (

@@ -9,7 +9,7 @@ from typing import Any
 from backend.environments.catalog import entry
 from backend.environments.players import Erring, Player
 from backend.environments.playthrough import Playthrough
-from backend.records import EnvironmentSpec, TaskSelection
+from backend.records import TaskSelection
 from backend.trainer.starters import Lesson, Starter
 from backend.trainer.starters.tokenizer import END, PAD, SPECIAL, build_tokenizer
 from backend.trainer.warm_up import Sample, best_player, conversation, imitate, play_games, read
@@ -49,15 +49,15 @@ def games(starter: Starter, lesson: Lesson, seed: int) -> list[Playthrough]:
     def player(rng: random.Random) -> Player:
         return Erring(best(rng), lesson.wrong, rng)
 
-    tasks = TaskSelection(count=lesson.games)
-    return play_games(EnvironmentSpec(id=starter.environment, use=starter.environment, tasks=tasks), player, lesson.games, seed)
+    asked = starter.asked.model_copy(update={"tasks": TaskSelection(count=lesson.games)})
+    return play_games(asked, player, lesson.games, seed)
 
 
 def _read_both(starter: Starter, tokenizer, plays: list[Playthrough]) -> list[Sample]:
     """Most games under the starter's own prompt, some under the environment's."""
-    described = entry(starter.environment).description
-    return [*read(tokenizer, [play for k, play in enumerate(plays) if k % OWN_PROMPT], starter.prompt, described.tools),
-            *read(tokenizer, plays[::OWN_PROMPT], described.prompt, described.tools)]
+    own_prompt = starter.asked.model_copy(update={"prompt": None})
+    return [*read(tokenizer, [play for k, play in enumerate(plays) if k % OWN_PROMPT], starter.asked),
+            *read(tokenizer, plays[::OWN_PROMPT], own_prompt)]
 
 
 def vocabulary(starter: Starter, plays: list[Playthrough]):
@@ -65,8 +65,8 @@ def vocabulary(starter: Starter, plays: list[Playthrough]):
     described = entry(starter.environment).description
     schemas = [tool.schema() for tool in described.tools]
     letters: Any = build_tokenizer()
-    texts = [letters.apply_chat_template(conversation(play, prompt), tools=schemas, tokenize=False)
-             for play in plays for prompt in (starter.prompt, described.prompt)]
+    texts = [letters.apply_chat_template(conversation(play, asked), tools=schemas, tokenize=False)
+             for play in plays for asked in (starter.asked, starter.asked.model_copy(update={"prompt": None}))]
     return build_tokenizer(texts, starter.spelled)
 
 
