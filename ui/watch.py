@@ -25,7 +25,7 @@ from ui import watch_parts as parts
 
 HERE = Path(__file__).parent
 CSS = [HERE / "watch.css"]
-JS = [HERE / "curves.js", HERE / "watch.js"]
+JS = [HERE / "curves_figure.js", HERE / "curves.js", HERE / "watch.js"]
 
 CARDS, RECENT = 9, 64
 """Newest episodes shown, and of how many."""
