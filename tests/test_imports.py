@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 EVERYTHING = {"ui", "backend.cli", "backend.executors", "backend.launcher", "backend.worker", "backend.store",
               "backend.records", "backend.errors", "backend.trusted", "backend.environments", "backend.rewards",
-              "backend.signal", "backend.preflight", "backend.repricing", "backend.play"}
+              "backend.signal", "backend.preflight", "backend.repricing", "backend.play", "backend.comparing", "backend.exchange"}
 
 ALLOWED = {
     "app": EVERYTHING,
@@ -23,7 +23,8 @@ ALLOWED = {
     "backend.cli": EVERYTHING - {"backend.cli"},
     "ui": {"backend.launcher", "backend.store", "backend.records", "backend.errors", "backend.environments",
            "backend.rewards", "backend.signal", "backend.preflight", "backend.repricing", "backend.play",
-           "backend.trusted"},
+           "backend.trusted", "backend.comparing", "backend.exchange"},
+    "backend.exchange": {"backend.store", "backend.records", "backend.errors", "backend.environments"},
     "backend.launcher": {"backend.executors", "backend.store", "backend.records", "backend.errors",
                          "backend.environments", "backend.rewards"},
     "backend.play": {"backend.environments", "backend.rewards", "backend.store", "backend.records", "backend.errors"},
@@ -36,6 +37,7 @@ ALLOWED = {
     "backend.store": {"backend.records", "backend.errors"},
     "backend.signal": {"backend.records", "backend.rewards"},
     "backend.repricing": {"backend.store", "backend.rewards", "backend.records", "backend.errors"},
+    "backend.comparing": {"backend.store", "backend.signal", "backend.records", "backend.errors"},
     "backend.rewards": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.environments": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.records": set(),
@@ -111,7 +113,8 @@ def test_a_module_imports_only_the_rooms_it_may(module):
             continue
         assert there in ALLOWED[here], f"{MODULES[module].relative_to(ROOT)}:{line} imports {imported}"
         if there == "backend.environments" and here in ("ui", "backend.launcher"):
-            names = NAMES_ONLY | ({"backend.environments.sources"} if here == "backend.launcher" else set())
+            names = NAMES_ONLY | ({"backend.environments.sources", "backend.environments.players"}
+                                  if here == "backend.launcher" else set())
             assert imported in names, f"{MODULES[module].relative_to(ROOT)}:{line} imports {imported}"
 
 

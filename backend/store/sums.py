@@ -53,20 +53,21 @@ def catch_up(connection: sqlite3.Connection) -> None:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def steps(run: Path, after_step: int = -1, phase: str = "train") -> dict[str, Sequence[Any]]:
-    """As columns with one entry a step, all environments together: `step` and what adds up."""
-    names = ("step", *_ADDED_UP)
+def steps(run: Path, after_step: int = -1, phase: str = "train",
+          names: Sequence[str] = _ADDED_UP) -> dict[str, Sequence[Any]]:
+    """As columns with one entry a step, all environments together: `step` and what adds up, or only some of that."""
     with _open(run) as connection:
         if connection is None:
             rows = []
         elif _kept(connection):
             connection.row_factory = None
-            rows = connection.execute(f"SELECT step, {', '.join(f'sum({name})' for name in _ADDED_UP)} FROM tallies "
+            rows = connection.execute(f"SELECT step, {', '.join(f'sum({name})' for name in names)} FROM tallies "
                                       "WHERE phase = ? AND step > ? GROUP BY step", (phase, after_step)).fetchall()
         else:
-            rows = [_merged(step, list(told)) for step, told in
+            rows = [_merged(step, list(told), names) for step, told in
                     groupby(_counted(connection, phase, after_step), key=itemgetter("step"))]
-    return dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+    columns = zip(*rows, strict=True) if rows else [()] * (1 + len(names))
+    return dict(zip(("step", *names), columns, strict=True))
 
 
 def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:
@@ -165,6 +166,6 @@ def _episodes(connection: sqlite3.Connection, phase: str, after: int,
         yield step, counting.Counted(*values)
 
 
-def _merged(step: int, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
-    known = [[row[name] for row in rows if row[name] is not None] for name in _ADDED_UP]
+def _merged(step: int, rows: list[dict[str, Any]], names: Sequence[str]) -> tuple[Any, ...]:
+    known = [[row[name] for row in rows if row[name] is not None] for name in names]
     return step, *(sum(numbers) if numbers else None for numbers in known)

@@ -1,0 +1,76 @@
+"""What is asked of a run's file to hold it against another: one curve, its pace, and how often each task was won."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from backend.records import UNSCORED
+from backend.store import codec
+from backend.store.reading import Reading
+
+PACED = 200
+"""Newest steps whose durations are looked at."""
+_GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
+
+
+class Played(NamedTuple):
+    """Scored episodes of one environment that say the same of their task."""
+
+    seed: int | None
+    task: Any
+    fingerprint: str | None
+    played: int
+    won: int
+    decided: int
+    """Won or lost; the others only ended."""
+
+
+def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -1) -> list[Played]:
+    """One row for each seed, task and fingerprint; one grouped question, however many episodes there are."""
+    rows = Reading(run / "run.db").rows(
+        f"""SELECT seed, task, fingerprint, count(*), sum(status = 'won'),
+        sum(status IN ('won', 'lost', 'out_of_turns', 'truncated', 'invalid')) FROM episodes WHERE phase = ? AND step > ?
+        AND environment = ? AND status NOT IN ({_GONE}) GROUP BY fingerprint, seed, task""",
+        (phase, after_step, codec.escape(environment)))
+    return [Played(None if seed is None else int(seed), codec.from_json(task),
+                   None if fingerprint is None else codec.unescape(fingerprint), *counts)
+            for seed, task, fingerprint, *counts in rows]
+
+
+def curve(run: Path, name: str, after_step: int = -1) -> tuple[Sequence[int], Sequence[float | None]]:
+    """Steps and means of `total` or a reward term, all environments together; None where nothing was scored."""
+    return _columns(run, "SELECT step, mean FROM curves WHERE step > ? AND environment = '' AND name = ? ORDER BY step",
+                    after_step, codec.escape(name))
+
+
+def metric(run: Path, name: str, after_step: int = -1) -> tuple[Sequence[int], Sequence[float | None]]:
+    return _columns(run, "SELECT step, value FROM metrics WHERE step > ? AND name = ? ORDER BY step", after_step,
+                    codec.escape(name))
+
+
+def curve_names(run: Path) -> list[str]:
+    """Of the last step that has curves: `total` and the reward terms."""
+    rows = Reading(run / "run.db").rows("SELECT DISTINCT name FROM curves WHERE environment = '' AND step = "
+                                        "(SELECT max(step) FROM curves)")
+    return [codec.unescape(name) for (name,) in rows]
+
+
+def last_step(run: Path) -> int:
+    """0 before there is one."""
+    rows = Reading(run / "run.db").rows("SELECT max(step) FROM steps")
+    return rows[0][0] or 0 if rows else 0
+
+
+def pace(run: Path) -> float | None:
+    """Median seconds from one step to the next, of the newest ones; None before two were recorded."""
+    rows = Reading(run / "run.db").rows("SELECT step, at FROM steps ORDER BY step DESC LIMIT ?", (PACED + 1,))
+    gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"]) for later, earlier in pairwise(rows)]
+    return median(gaps) if gaps else None
+
+
+def _columns(run: Path, query: str, *values: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    rows = Reading(run / "run.db").rows(query, values)
+    steps, told = zip(*rows, strict=True) if rows else ((), ())
+    return steps, told
