@@ -11,6 +11,8 @@
     reprice RUN         what its episodes would be worth by other reward terms
     stop RUN            stop after the step under way; --now ends it at once
     play USE            play an environment in the terminal; --player has a script play it
+    export RUN          a run's episodes as a file: jsonl, parquet, trl, sft, trackio, html, png, gif; or its folder on the Hub
+    import FILE         episodes of elsewhere as a run: openai, verifiers, trl, jsonl, parquet; or a run from the Hub
     worker              start queued runs until this command is ended
 
 SPEC is a YAML file or a recipe's name; RUN an id, a unique prefix of one, or `latest`. Exit 0: done. 1: the run didn't
@@ -159,6 +161,18 @@ def _play(store: Store, asked: argparse.Namespace) -> None:
     played(store, what, asked.player, asked.games, asked.json)
 
 
+def _export(store: Store, asked: argparse.Namespace) -> None:
+    from backend.cli.exchanging import exported
+
+    exported(store, asked)
+
+
+def _import(store: Store, asked: argparse.Namespace) -> None:
+    from backend.cli.exchanging import imported
+
+    imported(store, asked)
+
+
 def _worker(store: Store, asked: argparse.Namespace) -> None:
     import threading
 
@@ -183,6 +197,9 @@ _SPEC = (("spec",), {"metavar": "SPEC", "help": "a YAML file or a recipe's name"
 _TRUSTED = (("--trusted",), {"action": "store_true", "help": "allow Python code of your own, as environment or reward"})
 _RUN = (("run",), {"metavar": "RUN", "help": "id, unique prefix, or latest"})
 _ID = (("id",), {"metavar": "ID", "help": "the episode's id, such as 62-3-7"})
+
+FORMATS = ("jsonl", "parquet", "trl", "sft", "trackio", "html", "png", "gif")
+READERS = ("openai", "verifiers", "trl", "jsonl", "parquet")
 
 VERBS: dict[str, tuple[Callable, str, list]] = {
     "run": (_run, "train in the foreground", [_SPEC, _TRUSTED]),
@@ -215,6 +232,22 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
         (("--games",), {"type": _limit, "metavar": "N", "help": "have every scripted player play so many tasks"}),
         (("--worth",), {"metavar": "WHOSE", "default": "own", "help": "reward terms: own, run:ID or set:NAME"}),
         _TRUSTED]),
+    "export": (_export, "write a run's episodes to a file, or its folder to the Hub", [
+        _RUN, (("--to",), {"metavar": "DIR|FILE", "required": True,
+                           "help": "a file, a folder to name one in, or hub:owner/name"}),
+        (("--format",), {"choices": FORMATS, "metavar": "NAME",
+                         "help": f"{', '.join(FORMATS)}; else what the file's name says, else jsonl"}),
+        (("--where",), {"metavar": "EXPR", "help": "only those, such as 'won and guesses <= 3'"}),
+        (("--sort",), {"metavar": "NAME", "help": "a column or a reward term; else as they were played"}),
+        (("--limit",), {"type": _limit, "metavar": "N", "help": "how many; all"}),
+        (("--episode",), {"metavar": "ID", "help": "only this one"}),
+        (("--group",), {"metavar": "STEP-GROUP", "help": "only this group's, such as 62-3"}),
+        (("--replace",), {"action": "store_true", "help": "write over a file that is there"}),
+        (("--public",), {"action": "store_true", "help": "on the Hub: for everyone to see; else private"})]),
+    "import": (_import, "make a run of episodes from elsewhere", [
+        (("file",), {"metavar": "FILE", "help": "a file, or hub:owner/name for a run somebody shared"}),
+        (("--format",), {"choices": READERS, "metavar": "NAME", "help": f"{', '.join(READERS)}"}),
+        (("--name",), {"metavar": "NAME", "help": "of the run; else after the file"})]),
     "worker": (_worker, "start queued runs, one after another", [_TRUSTED]),
 }
 """Verb -> what does it, its line of help, its arguments."""

@@ -1,0 +1,33 @@
+"""jsonl: an episode a line, whole; reading a line back gives the same record.
+
+ASCII JSON, so lone surrogates, NUL and integers of any size survive. What JSON has no word for, such as NaN among a
+tool's arguments, is written as Python's json writes it.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from backend.exchange.choosing import Choice
+from backend.records import Episode
+
+SUFFIX = ".jsonl"
+FOR = "every episode whole, one a line"
+
+
+def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
+    n = 0
+    with open(path, "w", encoding="ascii", newline="\n") as file:
+        for n, episode in enumerate(choice.episodes(), 1):
+            file.write(line(episode) + "\n")
+            told(n)
+    return n
+
+
+def line(episode: Episode) -> str:
+    return json.dumps(episode.model_dump(), ensure_ascii=True, default=str)
+
+
+def episode(line: str) -> Episode:
+    """Raises ValueError."""
+    return Episode.model_validate(json.loads(line))

@@ -1,0 +1,121 @@
+"""parquet: a row an episode with its turns inside, typed, for pandas, DuckDB and the like.
+
+None stays null. Values of any shape (task, arguments, facts, prompt) are JSON text, and each reward term has a column
+`score_<term>` besides. UTF-8 has no lone surrogates: they, and U+E0FF itself, are written as U+E0FF and four hex digits,
+which the file's metadata says and `read` undoes.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from backend.errors import OrtamError
+from backend.exchange.choosing import Choice
+from backend.records import Episode
+from backend.store import Run, codec
+
+SUFFIX = ".parquet"
+FOR = "a typed row an episode, turns inside"
+ROWS = 256
+"""Episodes held at a time."""
+SAID = {b"ortam": b"1", b"ortam.text": b"U+E0FF and four hex digits stand for a character UTF-8 can't hold or U+E0FF itself",
+        b"ortam.json": b"task, policy, parent, prompt, start_facts, facts, scores, judged, fault and arguments are JSON"}
+
+AS_JSON = ("task", "policy", "parent", "prompt", "start_facts", "facts", "scores", "judged", "fault")
+TURN_AS_JSON = ("arguments", "facts", "fault")
+
+
+def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
+    import pyarrow.parquet
+
+    terms = list(dict.fromkeys([*(term.name for term in choice.run.spec.rewards), *_last_terms(choice.run)]))
+    schema = _schema(terms)
+    n, rows = 0, []
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        def flush() -> None:
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema))
+            rows.clear()
+
+        for n, episode in enumerate(choice.episodes(), 1):
+            rows.append(_row(episode, terms))
+            told(n)
+            if len(rows) == ROWS:
+                flush()
+        if rows:
+            flush()
+    return n
+
+
+def read(path: Path) -> Iterator[Episode]:
+    """What `write` wrote. Raises OrtamError for any other file."""
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            if b"ortam" not in (file.schema_arrow.metadata or {}):
+                raise OrtamError(f"{path.name} wasn't written by python -m backend export")
+            for batch in file.iter_batches(ROWS):
+                yield from (_episode(row) for row in batch.to_pylist())
+    except (pyarrow.ArrowException, OSError) as error:
+        raise OrtamError(f"{path.name} can't be read as Parquet ({str(error).splitlines()[0]})") from None
+
+
+def _last_terms(run: Run) -> list[str]:
+    return [point.name for point in run.term_curves(run.progress().step - 1) if point.name != "total"]
+
+
+def _column(term: str) -> str:
+    return codec.escape(f"score_{term}")
+
+
+def _schema(terms: list[str]):
+    import pyarrow as pa
+
+    text, number, whole, yes = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+    turn = pa.struct([("index", whole), ("said", text), ("thought", text), ("tool", text), ("arguments", text),
+                      ("result", text), ("shown", text), ("reward", number), ("done", yes), ("facts", text),
+                      ("tokens", whole), ("model_seconds", number), ("seconds", number), ("fault", text),
+                      ("images", pa.list_(text)), ("cut", yes)])
+    fields = [("id", text), ("phase", text), ("step", whole), ("attempt", whole), ("group", whole), ("sample", whole),
+              ("environment", text), ("task", text), ("seed", whole), ("fingerprint", text), ("policy", text),
+              ("parent", text), ("status", text), ("stop", text), ("prompt", text), ("opening", text),
+              ("images", pa.list_(text)), ("start_facts", text), ("facts", text), ("scores", text),
+              *((_column(term), number) for term in terms), ("total", number), ("advantage", number),
+              ("tokens", whole), ("started", number), ("seconds", number), ("fault", text), ("judged", text),
+              ("seed_text", text), ("turns", pa.list_(turn))]
+    return pa.schema(fields, SAID)
+
+
+def _row(episode: Episode, terms: list[str]) -> dict[str, Any]:
+    row = _cells(episode.model_dump(), AS_JSON)
+    row["turns"] = [_cells(turn, TURN_AS_JSON) for turn in row["turns"]]
+    row |= {_column(term): episode.scores.get(term) for term in terms}
+    if episode.seed is not None and not -2**63 <= episode.seed < 2**63:
+        row |= {"seed": None, "seed_text": str(episode.seed)}
+    return row
+
+
+def _cells(record: dict[str, Any], as_json: tuple[str, ...]) -> dict[str, Any]:
+    cells = {}
+    for name, value in record.items():
+        if name in as_json:
+            cells[name] = codec.to_json(value)
+        elif isinstance(value, str):
+            cells[name] = codec.escape(value)
+        else:
+            cells[name] = list(value) if isinstance(value, tuple) else value
+    return cells
+
+
+def _episode(row: dict[str, Any]) -> Episode:
+    given = _values(row, AS_JSON)
+    given["turns"] = [_values(turn, TURN_AS_JSON) for turn in row["turns"]]
+    if row.get("seed_text") is not None:
+        given["seed"] = int(row["seed_text"])
+    return Episode.model_validate(given)
+
+
+def _values(cells: dict[str, Any], as_json: tuple[str, ...]) -> dict[str, Any]:
+    return {name: (json.loads(cell) if name in as_json else codec.unescape(cell)) if isinstance(cell, str) else cell
+            for name, cell in cells.items()}

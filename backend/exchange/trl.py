@@ -1,0 +1,66 @@
+"""trl: what TRL and datasets read. `datasets.load_dataset("json", data_files=FILE)` gives a conversational dataset.
+
+A line an episode: `prompt` and `completion` as messages with tool calls and tool messages, `tools` as the model was
+offered them where the catalog knows them, and beside them id, step, group, status, `reward` (the total), `advantage` and
+`reward_<term>`. What the token budget cut is left out, as the model learnt nothing from it, and so are pictures. Text goes
+to tokenizers, so a lone surrogate becomes U+FFFD here; jsonl keeps it.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from backend.exchange.choosing import Choice, tools_of
+from backend.exchange.messages import completion
+from backend.records import Episode
+
+SUFFIX = ".trl.jsonl"
+FOR = "prompt, completion, tools and rewards, as TRL reads them"
+
+
+def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
+    tools = tools_of(choice.run.spec)
+    terms = [term.name for term in choice.run.spec.rewards]
+    return write_rows(choice, path, told, lambda episode: row(episode, tools, terms))
+
+
+def row(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]], terms: Sequence[str]) -> dict[str, Any]:
+    names = dict.fromkeys([*terms, *episode.scores])
+    return {"prompt": [dict(message) for message in episode.prompt], "completion": completion(episode),
+            **offered(episode, tools), "id": episode.id, "step": episode.step, "group": episode.group,
+            "environment": episode.environment, "status": episode.status, "reward": episode.total,
+            "advantage": episode.advantage, **{f"reward_{name}": episode.scores.get(name) for name in names}}
+
+
+def offered(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, Any]:
+    """Every line of a file has the column or none has."""
+    return {"tools": list(tools.get(episode.environment, ()))} if tools else {}
+
+
+def write_rows(choice: Choice, path: Path, told: Callable[[int], None],
+               row: Callable[[Episode], dict[str, Any] | None]) -> int:
+    """A line of strict JSON for each episode that gives a row."""
+    written = 0
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        for n, episode in enumerate(choice.episodes(), 1):
+            told(n)
+            if (made := row(episode)) is not None:
+                file.write(json.dumps(strict(made), ensure_ascii=False, allow_nan=False, default=str) + "\n")
+                written += 1
+    return written
+
+
+def strict(value: Any) -> Any:
+    """Valid UTF-8, finite numbers."""
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff]", "\ufffd", value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {strict(str(key)): strict(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(inner) for inner in value]
+    return value

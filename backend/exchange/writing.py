@@ -1,0 +1,51 @@
+"""Where an export goes: a file or a folder that somebody named, written whole or not at all."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from backend.errors import OrtamError
+from backend.exchange.choosing import Choice
+
+
+class Format(Protocol):
+    SUFFIX: str
+    FOR: str
+    """What it is good for, in a few words."""
+
+    def write(self, choice: Choice, path: Path, told: Callable[[int], None]) -> int:
+        """Writes to `path`, which isn't there yet, telling how many were taken so far; how many it wrote in the end."""
+        ...
+
+
+def file_name(*parts: str) -> str:
+    """A name no folder can be left by, whatever runs and episodes are called."""
+    safe = (re.sub(r"[^A-Za-z0-9._-]+", "-", part).strip(".-_") for part in parts)
+    return "-".join(part[:80] for part in safe if part) or "export"
+
+
+def place(to: Path, named: str, suffix: str) -> Path:
+    """The file that `--to` means: itself, or in a folder one that is named after the run."""
+    return to / f"{named}{suffix}" if to.is_dir() or to.suffix == "" else to
+
+
+def export(format: Format, choice: Choice, path: Path, replace: bool = False,
+           told: Callable[[int], None] = lambda n: None) -> int:
+    """How many it wrote. Raises OrtamError where the file is there already or can't be written."""
+    if path.exists() and not replace:
+        raise OrtamError(f"{path} is there already; name another file or say --replace")
+    if path.is_dir():
+        raise OrtamError(f"{path} is a folder; name a file in it")
+    draft = path.with_name(f".{path.name[:80]}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = format.write(choice, draft, told)
+        os.replace(draft, path)
+    except OSError as error:
+        raise OrtamError(f"{path} can't be written ({error.strerror or error}); free space or allow writing "
+                         "there") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return written
