@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple, get_args
 
@@ -62,6 +62,18 @@ def calls(episode: Episode) -> Calls:
         repeated += call in answers and (answers[call] == answer or _without_effect(before, turn))
         answers[call] = answer
     return Calls(made, unparsed, repeated, json.dumps(failed), moves.hexdigest() if made else "")
+
+
+def met(episode: Episode) -> Iterator[tuple[str, str]]:
+    """(kind, name) of what lists of episodes can be narrowed to: tools that were called, who played, what failed."""
+    yield "policy", episode.policy.name or episode.policy.kind
+    if episode.fault:
+        yield "fault", episode.fault.kind
+    for turn in episode.turns:
+        if turn.tool is not None:
+            yield "tool", turn.tool
+        if turn.fault:
+            yield "fault", turn.fault.kind
 
 
 def _without_effect(before: dict[str, Any], turn: Turn) -> bool:

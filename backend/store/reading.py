@@ -1,20 +1,23 @@
 """What a run's file answers: episodes, one episode, metrics, curves, events. Each question is one short transaction."""
 
+import json
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.errors import EpisodeNotFound, OrtamError, SpecError
 from backend.records import Episode, EpisodeStatus, Event, Judged, MetricPoint
-from backend.store import codec
+from backend.store import codec, indexing, words
+from backend.store.filters import conditions
 from backend.store.sorting import order, past, sort_keys
 from backend.store.tables import reading
 from backend.store.where import COLUMNS, to_sql
 
 _ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
         "advantage, turns, tokens, started, seconds, fault, facts, scores")
+_ROW_OF = ", ".join(f"episodes.{name}" for name in _ROW.split(", "))
 _WHOLE = ("SELECT episodes.*, details.*, details.fault AS whole_fault, "
           "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq WHERE id = ?")
 
@@ -69,16 +72,20 @@ class Reading:
     def __init__(self, path: Path):
         self.path = path
 
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+    def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[sqlite3.Row]:
         """Raises OrtamError where the file can't be read."""
+        return self._ask(lambda connection: connection.execute(sql, parameters).fetchall()) or []
+
+    def _ask(self, question: Callable[[sqlite3.Connection], Any]) -> Any:
+        """None where there is no file, or no table, yet."""
         if not self.path.exists():
-            return []
+            return None
         try:
             with reading(self.path) as connection:
-                return connection.execute(sql, parameters).fetchall()
+                return question(connection)
         except sqlite3.DatabaseError as error:
             if "no such table" in str(error):
-                return []
+                return None
             if (missing := re.search(r"no such column: \W?(\w+)", str(error))) and missing[1] in COLUMNS:
                 raise SpecError("where", f"{missing[1]} wasn't kept yet when this run was recorded") from None
             if "parser stack" in str(error) or "Expression tree" in str(error):
@@ -117,15 +124,13 @@ class Reading:
 
     def _condition(self, terms: Sequence[str], where: str | None, after: int | None,
                    filters: dict[str, Any]) -> tuple[str, list[Any]]:
-        parts, parameters = ["1"], []
-        for name, wanted in filters.items():
-            if wanted is None:
-                continue
-            if name not in COLUMNS:
-                raise SpecError(name, f"episodes can't be filtered by it; use one of {', '.join(COLUMNS)}")
-            many = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
-            parts.append(f"{COLUMNS[name]} IN ({', '.join('?' * len(many))})")
-            parameters += [codec.escape(one) if isinstance(one, str) else one for one in many]
+        find = words.understood(filters.get("find") or "")
+        parts, parameters = conditions({name: wanted for name, wanted in filters.items() if name != "find"}, self._keeps)
+        parts.insert(0, "1")
+        if find:
+            sql, more = self._found(find)
+            parts.append(sql)
+            parameters += more
         if after is not None:
             parts.append("seq > ?")
             parameters.append(after)
@@ -135,6 +140,40 @@ class Reading:
             parameters += more
         return " AND ".join(parts), parameters
 
+    def _keeps(self, column: str) -> bool:
+        return bool(self.rows("SELECT 1 FROM pragma_table_info('episodes') WHERE name = ?", (column,)))
+
+    # --------------------------------------------------------------------------------------------------------- words
+
+    def indexed(self) -> bool:
+        """Whether the words of all its episodes are in an index."""
+        return not self.path.exists() or self._ask(indexing.there)
+
+    def _found(self, sought: words.Sought) -> tuple[str, list[Any]]:
+        if self.indexed():
+            return indexing.condition(sought)
+        seqs = self._ask(lambda connection: indexing.scan(connection, sought))
+        return "seq IN (SELECT value FROM json_each(?))", [json.dumps(seqs)]
+
+    def excerpts(self, seqs: Sequence[int], find: str) -> dict[int, words.Excerpt]:
+        sought = words.understood(find)
+        if not sought or not sought.wanted or not seqs:
+            return {}
+        return self._ask(lambda connection: indexing.excerpts(connection, seqs, sought))
+
+    def known(self, kind: str) -> list[str]:
+        """`tool`, `policy` or `fault`: the names that were met so far."""
+        if self.rows("SELECT 1 FROM sqlite_master WHERE name = 'known'"):
+            return [codec.unescape(name) for (name,) in
+                    self.rows("SELECT name FROM known WHERE kind = ? ORDER BY name", (kind,))]
+        # A file from before there was such a list is looked through as far as it goes quickly.
+        oldest = "(SELECT min(seq) FROM (SELECT seq FROM episodes ORDER BY seq DESC LIMIT 2000))"
+        asked = {"policy": f"SELECT DISTINCT policy FROM episodes WHERE seq >= {oldest}",
+                 "tool": f"SELECT DISTINCT tool FROM turns WHERE episode >= {oldest} AND tool IS NOT NULL",
+                 "fault": f"SELECT DISTINCT json_extract(fault, '$.kind') FROM turns WHERE episode >= {oldest} "
+                          "AND fault IS NOT NULL"}
+        return sorted(codec.unescape(name) for (name,) in self.rows(asked[kind]))
+
     def episode(self, run: str, id: str) -> Episode:
         if not self.count([], None, None, {"id": id}):
             raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
@@ -143,6 +182,23 @@ class Reading:
             turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_",
                                        (row["seq"],)).fetchall()
             return _episode(connection, row, turns)
+
+    def groups(self, step: int, phase: str, attempt: int) -> list[int]:
+        """From one number to the next in the index, so that a step of many episodes costs no more than its groups."""
+        rows = self.rows("""WITH RECURSIVE numbers (n) AS (SELECT min(group_) FROM episodes WHERE step = :step UNION ALL
+            SELECT (SELECT min(group_) FROM episodes WHERE step = :step AND group_ > n) FROM numbers WHERE n IS NOT NULL)
+            SELECT n FROM numbers WHERE n IS NOT NULL AND EXISTS (SELECT 1 FROM episodes WHERE step = :step AND
+            group_ = n AND phase = :phase AND attempt = :attempt)""",
+                         {"step": step, "phase": phase, "attempt": attempt})
+        return [number for (number,) in rows]
+
+    def forks(self, run: str, episode: str) -> list[tuple[EpisodeRow, int]]:
+        """Those of an episode that are kept here, oldest first, each with the turn it was forked at."""
+        whose = codec.to_json({"run": run, "episode": episode})
+        begins = f"{whose[:-1]}, " if whose else ""
+        rows = self.rows(f"SELECT {_ROW_OF}, details.parent FROM details JOIN episodes ON seq = episode WHERE "
+                         "details.parent >= ? AND details.parent < ? ORDER BY seq", (begins, f"{begins}\U0010ffff"))
+        return [(_episode_row(row), codec.from_json(row["parent"])["turn"]) for row in rows]
 
     def known_facts(self) -> list[str]:
         return [codec.unescape(name) for (name,) in self.rows("SELECT name FROM known_facts ORDER BY name")]

@@ -20,6 +20,7 @@ from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE
 from backend.store.spec_file import from_kept_yaml
+from backend.store.words import Excerpt
 from backend.store.writing import RunWriter, held, hold, write_whole
 
 QUIET_SECONDS = 120
@@ -255,8 +256,10 @@ class Run:
         """Episodes without their turns.
 
         `where` is an expression over facts, columns and reward terms; `sort` a column or a reward term, with - in front
-        for the largest first; `after` a seq. Filters take one value or several: step, group, environment, status,
-        phase. Raises SpecError where an expression or a name can't be used.
+        for the largest first; `after` a seq. Filters take one value, several or a Between: step, group, environment,
+        status, phase, total, ...; besides these `find` (words, as store/words.py says), `tool`, `trouble` (any, or a
+        kind of fault), `task_or_seed`, `terms` ({name: Between}) and `tag`. Raises SpecError where an expression or a
+        name can't be used.
         """
         return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, filters)
 
@@ -267,6 +270,19 @@ class Run:
                    **filters: Any) -> tuple[str | None, str | None]:
         """Ids before and after this episode in the same list; None at its ends, or where the list doesn't hold it."""
         return self._reading.neighbours(id, self._terms(where, sort), where, sort, filters)
+
+    def excerpts(self, rows: Sequence[EpisodeRow], find: str) -> dict[str, Excerpt]:
+        """By episode id, where each of these holds what was looked for; long lists of long episodes aren't read whole."""
+        ids = {row.seq: row.id for row in rows}
+        return {ids[seq]: found for seq, found in self._reading.excerpts(list(ids), find).items()}
+
+    def indexed(self) -> bool:
+        """Whether words can be looked up; in an older run the newest episodes are read through instead."""
+        return self._reading.indexed()
+
+    def known(self, kind: str) -> list[str]:
+        """Names that were met so far: of `tool`, `policy` or `fault` (kinds of it)."""
+        return self._reading.known(kind)
 
     def _terms(self, where: str | None, sort: str) -> list[str]:
         if not where and (not sort or sort.removeprefix("-") in SORTABLE):
@@ -280,6 +296,14 @@ class Run:
     def episode(self, id: str) -> Episode:
         """Raises EpisodeNotFound."""
         return self._reading.episode(self.id, id)
+
+    def groups(self, step: int, phase: str = "train", attempt: int = 1) -> list[int]:
+        """The numbers of a step's groups, in order."""
+        return self._reading.groups(step, phase, attempt)
+
+    def forks(self, run: str, episode: str) -> list[tuple[EpisodeRow, int]]:
+        """Episodes in this run that are forks of one, of this run or another; with the turn each was forked at."""
+        return self._reading.forks(run, episode)
 
     def metrics(self, names: Sequence[str] | None = None, after_step: int = -1) -> list[MetricPoint]:
         return self._reading.metrics(names, after_step)

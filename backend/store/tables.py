@@ -23,7 +23,8 @@ RUN: dict[str, dict[str, type]] = {
                  "environment": str, "task": str, "seed": str, "fingerprint": str, "policy": str, "status": str,
                  "stop": str, "total": float, "advantage": float, "turns": int, "tokens": int, "started": float,
                  "seconds": float, "fault": str, "facts": str, "scores": str, "clipped": int, "tool_calls": int,
-                 "unparsed_calls": int, "repeated_calls": int, "failed_calls": str, "moves": str, "group_signal": str},
+                 "unparsed_calls": int, "repeated_calls": int, "failed_calls": str, "moves": str, "group_signal": str,
+                 "tools": str},
     "details": {"episode": int, "prompt": str, "opening": str, "start_facts": str, "fault": str, "policy": str,
                 "judged": str, "images": str, "parent": str},
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
@@ -42,13 +43,15 @@ RUN: dict[str, dict[str, type]] = {
     "metrics": {"step": int, "name": str, "value": float},
     "events": {"seq": int, "at": float, "kind": str, "text": str, "level": str, "step": int, "fault": str},
     "known_facts": {"name": str},
+    "known": {"kind": str, "name": str},
     "texts": {"digest": str, "body": bytes},
 }
 RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "steps": "step", "events": "seq",
-            "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
+            "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name", "known": ("kind", "name"),
             "texts": "digest", "tallies": ("phase", "step", "environment")}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
-               "metrics": [("name", "step")]}
+               "metrics": [("name", "step")],
+               "tallies": [("phase", "step", "episodes", "tokens", "judged", "with_tokens")]}
 
 STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
                     "ended": float, "code": int, "reason": str, "gpus": str},

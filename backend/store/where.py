@@ -16,7 +16,7 @@ COLUMNS = {"id": "id", "phase": "phase", "step": "step", "attempt": "attempt", "
            "stop": "stop", "total": "total", "advantage": "advantage", "turns": "turns", "tokens": "tokens",
            "seconds": "seconds", "fault": "fault", "fingerprint": "fingerprint", "policy": "policy", "seq": "seq",
            **{name: name for name in ("clipped", "tool_calls", "unparsed_calls", "repeated_calls", "failed_calls",
-                                      "group_signal")}}
+                                      "group_signal", "tools")}}
 LONGEST = 500
 
 _COMPARE = {ast.Eq: "=", ast.NotEq: "<>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from backend.errors import OrtamError
 from backend.records import Episode, Event, Fault, Result
-from backend.store import codec, curves, sums
-from backend.store.counting import calls, clipped
+from backend.store import codec, curves, indexing, sums
+from backend.store.counting import calls, clipped, met
 from backend.store.tables import RUN, RUN_INDEXES, RUN_KEYS, make_tables, open_for_writing
 
 LOCK_SECONDS = 5
@@ -33,7 +33,10 @@ class RunWriter:
         make_tables(self._connection, RUN, RUN_KEYS, RUN_INDEXES)
         self._episode = self._last("episodes")
         self._event = self._last("events")
+        self._indexed = indexing.make(self._connection)
         self._transact(sums.catch_up)
+        if self._indexed:
+            self._transact(indexing.catch_up)
         if notice:
             self.event(Event(at=time.time(), kind="warning", level="warning", text=notice))
 
@@ -122,6 +125,8 @@ class RunWriter:
                 steps.add((episode.step, episode.phase))
         names = {name for episode in episodes for name in episode.facts}
         connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)", [(codec.escape(name),) for name in names])
+        connection.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)",
+                               {(kind, codec.escape(name)) for episode in episodes for kind, name in met(episode)})
         for step, phase in steps:
             if phase == "train":
                 connection.execute("INSERT OR IGNORE INTO steps VALUES (?, ?)", (step, time.time()))
@@ -158,7 +163,8 @@ class RunWriter:
             escape(episode.stop), _number(episode.total), _number(episode.advantage), len(episode.turns),
             episode.tokens, episode.started, episode.seconds,
             None if fault is None else escape(f"{fault.kind}: {fault.message}"[:300]), facts(episode.facts),
-            facts(episode.scores), clipped(episode), *calls(episode), None))
+            facts(episode.scores), clipped(episode), *calls(episode), None,
+            json.dumps(list(dict.fromkeys(turn.tool for turn in episode.turns if turn.tool is not None)))))
         connection.execute(_insert("details"), (
             seq, long(to_json(list(episode.prompt)), 512), long(escape(episode.opening)), facts(episode.start_facts),
             _fault(fault), to_json(episode.policy.model_dump()),
@@ -171,6 +177,8 @@ class RunWriter:
             turn.done, facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut,
             long(to_json(list(turn.images) or None)))
             for turn in episode.turns])
+        if self._indexed:
+            indexing.add(connection, seq, episode)
 
     @staticmethod
     def _forget(connection: sqlite3.Connection, id: str) -> None:
