@@ -97,6 +97,12 @@ class Store:
                 found.append(summary)
         return found
 
+    def named(self, name: str) -> list[Run]:
+        """All runs created under this name, newest first, without a look into any."""
+        mine = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(name)}(-\d+)?")
+        found = [id for id in self._names() if mine.fullmatch(id) and (self.folder / id / "spec.yaml").is_file()]
+        return [Run(self.folder / id) for id in sorted(found, reverse=True)]
+
     def run(self, ref: str) -> Run:
         """By id, unique prefix of an id or of a name, or `latest`. Raises RunNotFound."""
         if ref != "latest" and ref in self._names() and (self.folder / ref / "spec.yaml").is_file():
