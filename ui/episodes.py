@@ -9,9 +9,9 @@ from typing import Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from backend.errors import OrtamError, SpecError
-from backend.records import UNSCORED, Episode, EpisodeStatus, RunSpec
-from backend.store.counting import one_task
+from backend.records import Episode, EpisodeStatus, RunSpec
 from ui import shell
+from ui.badges import advantage, purity
 from ui.written import attribute, counted, named, number, text
 
 PER_PAGE = 50
@@ -176,10 +176,15 @@ def _row(row, mixed: bool, asked: Asked) -> str:
     cells = (
         shell.chip(row.status),
         f'<a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}',
-        f"{row.step:,}", f"{row.group:,}", f"{row.turns:,}", tokens, f'<div class="o-badges">{terms}</div>',
-        number(row.total), _advantage(row.advantage))
+        f"{row.step:,}", _group_link(row, asked), f"{row.turns:,}", tokens, f'<div class="o-badges">{terms}</div>',
+        number(row.total), advantage(row.advantage))
     drawn = "".join(f'<td class="{css}">{cell}</td>' for (_, _, css), cell in zip(COLUMNS, cells, strict=True))
     return f'<tr data-id="{named(row.id)}"{here}>{drawn}</tr>'
+
+
+def _group_link(row, asked: Asked) -> str:
+    return (f'<a class="o-link" href="{attribute(group_address(asked.run, row))}" title="The group side by side">'
+            f"{row.group:,}</a>")
 
 
 def _badge(name: str, score: float | None) -> str:
@@ -213,6 +218,14 @@ def _pages(asked: Asked, found: int) -> str:
 # ------------------------------------------------------------------------------------------------------------ group
 
 
+def group_address(run: str, episode: Any) -> str:
+    """Of the page that shows an episode's group side by side; takes an Episode or a row of the list."""
+    place = {"run": run, "step": episode.step, "group": episode.group}
+    place |= {"phase": episode.phase} if episode.phase != "train" else {}
+    place |= {"attempt": episode.attempt} if episode.attempt != 1 else {}
+    return f"/group?{urlencode(place, errors='replace')}"
+
+
 def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:
     """All episodes of one group as small boards, best total first; `played` pairs an episode with its drawing."""
     if len(played) < 2:
@@ -223,8 +236,10 @@ def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:
     notes = [counted(len(episodes_), "episode"), f"{won} won"] + (
         [f"mean total {number(sum(scored) / len(scored))}"] if scored else [])
     cells = "".join(_mini(episode, drawn, now, asked) for episode, drawn in played)
-    return (f'<section class="o-peers" aria-label="The group"><div class="o-episodes-head"><h2 class="o-h2">Group '
-            f'{episodes_[0].group}</h2><span class="o-muted o-num">{" · ".join(notes)}</span>{_purity(episodes_)}</div>'
+    whole = group_address(asked.run, episodes_[0])
+    return (f'<section class="o-peers" aria-label="The group"><div class="o-episodes-head"><h2 class="o-h2"><a '
+            f'class="o-link" href="{attribute(whole)}" data-go="group" title="The group side by side (g)">Group '
+            f'{episodes_[0].group}</a></h2><span class="o-muted o-num">{" · ".join(notes)}</span>{purity(episodes_)}</div>'
             f'<div class="o-strip">{cells}</div></section>')
 
 
@@ -246,4 +261,4 @@ def _mini(episode: Episode, drawn: str, now: str, asked: Asked) -> str:
     total = number(episode.total) if episode.total is not None else '<span class="o-none">not scored</span>'
     title = attribute(f"{episode.id}: {episode.status.replace('_', ' ')}")
     return (f'<a class="o-mini" href="{address}" data-go="row" data-id="{named(episode.id)}"{here} title="{title}">'
-            f'{drawn}<span class="o-mini-foot"><b>{total}</b>{_advantage(episode.advantage)}</span></a>')
+            f'{drawn}<span class="o-mini-foot"><b>{total}</b>{advantage(episode.advantage)}</span></a>')

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.records import Episode, RewardTerm, Turn
+from backend.records import Episode, RewardTerm
 from ui import shell
+from ui.timeline import marks, transport
 from ui.turns import cards, fault_box
 from ui.viewers import viewer
 from ui.written import attribute, counted, named, number, seconds, text
@@ -44,7 +45,7 @@ def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
         f'data-id="{named(episode.id)}" data-title="{title}" data-turn="{now}" data-turns="{last}" '
         f'data-view="turn">{_head(episode, setting)}{_broken(episode)}<div class="o-play">{stage}'
         f'<div class="o-turns">{_tabs(last)}{cards(episode, setting.tools, now)}</div>{worth(episode, setting.terms)}'
-        f"</div>{_transport(episode, now)}</article>")
+        f"</div>{transport(marks(episode, setting.terms), now)}</article>")
 
 
 # ------------------------------------------------------------------------------------------------------------- head
