@@ -194,12 +194,6 @@ def _badge(name: str, score: float | None) -> str:
     return f'<span class="o-badge{" o-zero" * (score == 0)}" title="{said}">{text(name)} <b>{number(score)}</b></span>'
 
 
-def _advantage(value: float | None) -> str:
-    if value is None:
-        return '<span class="o-muted" title="No trainer used it">–</span>'
-    return f'<span class="{"o-up" if value > 0 else "o-down"}">{number(value, signed=True)}</span>'
-
-
 def _pages(asked: Asked, found: int) -> str:
     last = max(1, -(-found // PER_PAGE))
     if last == 1:
@@ -241,18 +235,6 @@ def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:
             f'class="o-link" href="{attribute(whole)}" data-go="group" title="The group side by side (g)">Group '
             f'{episodes_[0].group}</a></h2><span class="o-muted o-num">{" · ".join(notes)}</span>{purity(episodes_)}</div>'
             f'<div class="o-strip">{cells}</div></section>')
-
-
-def _purity(episodes_: Sequence[Episode]) -> str:
-    told = [episode.fingerprint for episode in episodes_ if episode.status not in UNSCORED]
-    pure = one_task(told)
-    if pure:
-        return '<span class="o-tag" title="Every episode of the group played the same task">one task ✓</span>'
-    if pure is None:
-        return ('<span class="o-tag" title="The environment doesn\'t say which task each episode really played">'
-                "one task? can't be told</span>")
-    return (f'<span class="o-tag o-bad" title="Advantages compare episodes of one task; here they compare several">'
-            f"{len(set(told) - {None})} different tasks</span>")
 
 
 def _mini(episode: Episode, drawn: str, now: str, asked: Asked) -> str:
