@@ -5,6 +5,7 @@ import time
 
 from backend.errors import OrtamError
 from backend.executors import Started, executor
+from backend.launcher import matches
 from backend.launcher.checks import default_terms, facts_of, resolve, validate
 from backend.launcher.models import folder_of, starters
 from backend.launcher.presets import Preset, presets
@@ -28,6 +29,8 @@ class Launcher:
 
     def prepare(self, spec: RunSpec) -> Run:
         """Check the spec and make its folder, without queueing it."""
+        if spec.match:
+            spec = matches.settled(self.store, spec)
         validate(spec, ask=True)
         return self.store.create(resolve(spec))
 

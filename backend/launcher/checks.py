@@ -32,7 +32,8 @@ def validate(spec: RunSpec, ask: bool = False) -> None:
     check_extra(spec.train.extra)
     _check_engine(spec)
     _check_gpus(spec)
-    check_model(spec.model)
+    if spec.match is None:  # its players are looked at by `matches.settled`, since a checkpoint is a run's
+        check_model(spec.model)
 
 
 def resolve(spec: RunSpec) -> RunSpec:
@@ -42,7 +43,7 @@ def resolve(spec: RunSpec) -> RunSpec:
         changes["rewards"] = default_terms(spec.environments)
     if any(term.kind == "python" for term in spec.rewards):
         changes["rewards"] = tuple(_settled(term) for term in spec.rewards)
-    if is_folder(spec.model):
+    if spec.model and is_folder(spec.model):
         changes["model"] = str(Path(spec.model).expanduser().resolve())
     return spec.model_copy(update=changes)
 

@@ -58,6 +58,11 @@ def _check_starter(name: str) -> None:
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise ModelError(f"model: there is no folder {folder}; check the path")
+    refuse_unloadable(folder)
+
+
+def refuse_unloadable(folder: Path) -> None:
+    """Raises ModelError where a folder lacks what a model is loaded from."""
     if not (folder / "config.json").is_file():
         raise ModelError(f"model: {folder} holds no config.json; give a folder written by save_pretrained")
     if not any(any(folder.glob(pattern)) for pattern in WEIGHTS):

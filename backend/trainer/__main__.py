@@ -1,7 +1,7 @@
-"""`python -m backend.trainer RUN_FOLDER`: trains what spec.yaml asks for, and says how it ended in result.json.
+"""`python -m backend.trainer RUN_FOLDER`: trains what spec.yaml asks for, or plays its match; result.json says how it ended.
 
-SIGTERM, or a stop asked for on the page, ends it after the step under way. With several processes (accelerate launch)
-the first serves the environments, records and holds the run's lock.
+SIGTERM, or a stop asked for on the page, ends it after the step, or the games, under way. With several processes
+(accelerate launch) the first serves the environments, records and holds the run's lock.
 """
 
 import argparse
@@ -46,13 +46,18 @@ class StopAsked:
 
 
 def _guarded(run: Run, writer: RunWriter | None, stop: StopAsked) -> int:
-    """Trains, and makes sure that however it ends a result says so. Exit 0 when it finished or was asked to stop."""
+    """Trains, or plays a match, and makes sure that however it ends a result says so. Exit 0 when it finished or was asked to stop."""
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     warnings.filterwarnings("ignore", category=FutureWarning)  # of libraries to each other; the log is for the person
     try:
-        from backend.trainer.train import train
+        if writer and run.spec.match:
+            from backend.trainer.match import play_match
 
-        ended = train(run, writer, stop)
+            ended = play_match(run, writer, stop)
+        else:
+            from backend.trainer.train import train
+
+            ended = train(run, writer, stop)
     except BaseException as error:
         traceback.print_exc()
         ended = _failed(error)
