@@ -1,8 +1,10 @@
 """One run from its spec to its result."""
 
 import contextlib
+import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list
@@ -21,6 +23,9 @@ from backend.trainer.pause import Pause, StoppedWaiting
 from backend.trainer.recorder import RecordedTrainer, Reporter
 from backend.trainer.rollout import Table
 from backend.trainer.served import Served
+
+ROOM = 3
+"""Times the model's size that must be free for it to be saved after warm-up: the last save comes after it."""
 
 
 def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Result:
@@ -48,6 +53,8 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             warm_up(model, tokenizer, spec, tables, say, stop_agreed)
             if stop_agreed():
                 return Result(status="stopped", reason="asked to stop during the warm-up")
+            if writer:
+                keep_warmed_up(model, tokenizer, run.path / "checkpoints" / "warm-up", say)
         listed = [(table.environment, table.description, table.source) for table in tables.values()]
         trainer = RecordedTrainer(
             model=model, processing_class=tokenizer, args=settings, train_dataset=build.rows(listed),
@@ -74,6 +81,17 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
         if trainer.state.global_step < spec.train.steps:
             return Result(status="stopped", reason="asked to stop", step=trainer.state.global_step)
         return Result(status="finished", reason=f"all {spec.train.steps} steps done", step=trainer.state.global_step)
+
+
+def keep_warmed_up(model, tokenizer, folder: Path, say: Callable[[str], None]) -> None:
+    """Saves what GRPO starts from, to be played against later; left out, and said so, where the disk has little room."""
+    weights = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+    if shutil.disk_usage(folder.parents[1]).free < ROOM * weights:
+        say(f"the model after warm-up isn't saved: less than {ROOM * weights / 1e9:.1f} GB are free")
+        return
+    say("saving the model after warm-up")
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
