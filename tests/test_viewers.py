@@ -1,6 +1,9 @@
 """Boards and marks: one contract over the table of viewers, then what each board shows."""
 
+import base64
 import html
+import io
+import random
 import re
 from html.parser import HTMLParser
 
@@ -8,12 +11,12 @@ import pytest
 
 from backend.environments.catalog import CATALOG
 from backend.records import Episode, Fault, Turn
-from ui.viewers import VIEWERS, catch, transcript, viewer, wordle
-from ui.written import as_json, attribute, block, number, seconds, text
+from ui.viewers import VIEWERS, catch, screen, terminal, transcript, viewer, wordle
+from ui.written import BITMAP, as_json, attribute, block, number, seconds, text
 
 HOSTILE = ("</div></script><script>window.pwned=1</script><img src=x onerror='pwned=1'>\x00\x1b[31m\u202eevil\ud800"
            "\"' &amp; ${x} {{y}}")
-TAGS = {"div", "span", "b", "i", "em", "p", "svg", "path", "circle", "rect", "g", "details", "summary"}
+TAGS = {"div", "span", "b", "i", "em", "p", "svg", "path", "circle", "rect", "g", "details", "summary", "img"}
 
 
 class Tags(HTMLParser):
@@ -21,14 +24,16 @@ class Tags(HTMLParser):
 
     def __init__(self, markup: str):
         super().__init__()
-        self.tags, self.attributes, self.text, self.open = set(), set(), "", []
+        self.tags, self.attributes, self.text, self.open, self.sources = set(), set(), "", [], []
         self.feed(markup)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
-        self.open.append(tag)
+        self.sources += [value for name, value in attrs if name == "src"]
+        if tag != "img":  # it has no end
+            self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -44,7 +49,8 @@ class Tags(HTMLParser):
 def clean(markup: str, tags=frozenset(TAGS)) -> Tags:
     seen = Tags(markup)
     assert seen.tags <= tags
-    assert not {name for name in seen.attributes if name.startswith("on") or name in ("href", "src")}
+    assert not {name for name in seen.attributes if name.startswith("on") or name == "href"}
+    assert all(BITMAP.fullmatch(source) for source in seen.sources)
     assert seen.open == []
     markup.encode("utf-8")
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", markup)
@@ -74,6 +80,20 @@ def boards(*shown: str, **more) -> Episode:
                    start_facts={"board": start}, **more)
 
 
+PIXEL = ("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+         "rkJggg==")
+
+
+def typed(*calls: tuple[str, str], tool="bash", argument="command", **more) -> Episode:
+    return episode([Turn(index=k, tool=tool, arguments={argument: command}, result=answer)
+                    for k, (command, answer) in enumerate(calls)], **more)
+
+
+def pictures(first: str | None, *shown: str | None, **more) -> Episode:
+    return episode([Turn(index=k, tool="click", images=(url,) if url else (), facts={"url": f"http://page.example/{k}"})
+                    for k, url in enumerate(shown)], images=(first,) if first else (), **more)
+
+
 GRID = "12.." "34.." "...." "..2."
 
 odd = {"guesses": HOSTILE, "last_guess": 7, "last_feedback": None, "rows": 10**12, "columns": float("nan"),
@@ -95,6 +115,10 @@ EPISODES = {
     "a sudoku that shrinks": boards("." * 81, GRID, "9" * 81, "5" * 81),
     "text board": boards("a b\n. .\n\n", "a b\nX .\n", "", facts={"won": True, "done": True}),
     "huge text board": boards("x" * 5000 + "\n" * 500 + HOSTILE, HOSTILE + "\n" + HOSTILE),
+    "terminal": typed(("ls -la", "total 8\n\x1b[34mdocs\x1b[0m\nREADME"), ("cat README", "Hello")),
+    "hostile terminal": typed((HOSTILE, HOSTILE), ("yes", "y\n" * 300_000), ("a\nb", "50%\r100%")),
+    "screen": pictures(PIXEL, None, PIXEL),
+    "hostile pictures": pictures('data:image/png;base64,AA"onerror=x', "data:image/svg+xml;base64,AAAA", "http://x.example/a.png"),
     "facts on some turns only": episode([*falls((1, 2, 2)), Turn(index=1, said="hm"), *falls((2, 2, 1))]),
 }
 
@@ -206,6 +230,69 @@ def test_catch_draws_the_trail_and_how_it_ended():
 def test_an_unfinished_game_of_catch_is_neither_caught_nor_missed():
     frame = catch.frames(episode(falls((3, 1, 1)), facts={"caught": None}))[-1]
     assert "o-caught" not in frame and "o-missed" not in frame
+
+
+# --------------------------------------------------------------------------------------------------------- terminal
+
+
+@pytest.mark.parametrize("tool, argument, certain", [
+    ("bash", "command", True), ("run_command", "cmd", True), ("execute-bash", "script", True), ("runShell", "command", True),
+    ("terminal", "input", True), ("shell_exec", "code", True), ("move", "command", False), ("ask", "code", False),
+    ("bash", "restart", False), ("bashful", "command", False), ("english", "input", False)])
+def test_a_terminal_is_drawn_only_where_commands_are_surely_run(tool, argument, certain):
+    assert terminal.draws(typed(("ls", ""), tool=tool, argument=argument)) == certain
+
+
+def test_a_terminal_shows_command_and_output_without_colours_and_what_was_written_over():
+    played = typed(("make\ntest", "\x1b[1;32mok\x1b[0m\n\x1b]0;title\x07 10%\r 55%\r100%\r\nab\bc"), start_facts={"cwd": "/src"})
+    assert viewer(played) is terminal
+    start, shown = terminal.frames(played)
+    assert "nothing typed yet" in start
+    assert Tags(shown).text == "/src$ make> testok100%ac"
+
+
+def test_a_terminal_shows_the_last_screenful_and_how_a_command_failed():
+    many = "\n".join(f"line {n}" for n in range(100))
+    turn = Turn(index=1, tool="bash", arguments={"command": "false"}, result='{"stdout": "", "stderr": "no such file"}',
+                facts={"exit_code": 1})
+    frames = terminal.frames(episode([*typed(("seq 100", many)).turns, turn]))
+    assert "line 99" in frames[1] and "line 50" not in frames[1] and frames[1].count("<span") == terminal.ROWS
+    assert "no such file" in frames[2] and "exit 1" in frames[2] and "stdout" not in frames[2]
+    assert "line 99" in frames[2] and "o-before" in frames[2]
+
+
+# ----------------------------------------------------------------------------------------------------------- screen
+
+
+def test_the_screen_shows_the_latest_picture_and_the_openings_at_the_start():
+    other = PIXEL.replace("image/png", "image/gif")
+    frames = screen.frames(pictures(PIXEL, None, other, facts={"won": True, "done": True}))
+    assert [Tags(frame).sources for frame in frames] == [[PIXEL], [PIXEL], [other]]
+    assert "http://page.example/1" in frames[2] and "Goal reached" in frames[2] and "Goal" not in frames[1]
+    assert viewer(pictures(None, PIXEL)) is screen and "no picture yet" in screen.frames(pictures(None, PIXEL))[0]
+
+
+def test_a_board_comes_before_pictures_unless_the_environment_names_the_screen():
+    both = EPISODES["catch"].model_copy(update={"images": (PIXEL,)})
+    assert viewer(both) is catch and viewer(both, "screen") is screen
+
+
+def test_what_is_not_surely_a_bitmap_is_no_picture():
+    assert viewer(EPISODES["hostile pictures"]) is transcript
+    assert "<img" not in screen.thumbnail(EPISODES["hostile pictures"])
+
+
+def test_lists_get_small_pictures():
+    from PIL import Image
+
+    noise = io.BytesIO()
+    Image.frombytes("RGB", (800, 600), random.Random(0).randbytes(800 * 600 * 3)).save(noise, "PNG")
+    large = f"data:image/png;base64,{base64.b64encode(noise.getvalue()).decode()}"
+    assert len(large) > 1_000_000
+    small = screen.thumbnail(pictures(None, large))
+    assert len(small) < 20_000 and len(clean(small).sources) == 1
+    broken = large[:40_000] + "=="
+    assert "no picture" in screen.thumbnail(pictures(None, broken))
 
 
 # ------------------------------------------------------------------------------------------------------------- text

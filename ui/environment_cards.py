@@ -77,7 +77,8 @@ def unknown(why: str = "nobody has said") -> str:
 
 
 def seen_as(told: Description | None) -> str:
-    kinds = {"transcript": "transcript", "text_board": "text board"}
+    kinds = {"transcript": "transcript", "text_board": "text board", "screen": "pictures of the screen",
+             "terminal": "terminal session"}
     return kinds.get(told.viewer, f"{told.viewer.replace('_', ' ').capitalize()} board") if told else "transcript"
 
 

@@ -9,8 +9,8 @@ from backend.records import Episode
 from ui import shell
 from ui.player import worth
 from ui.tool_forms import tool_forms
-from ui.turns import BITMAP, cards, fault_box
-from ui.viewers import viewer
+from ui.turns import cards, fault_box
+from ui.viewers import Viewer, screen, viewer
 from ui.written import attribute, block, number, text
 
 KEYBOARDS = {"wordle": "guess", "catch": "arrows"}
@@ -20,12 +20,13 @@ KEYBOARDS = {"wordle": "guess", "catch": "arrows"}
 def drawn(seat: Seat) -> dict[str, Any]:
     """Everything on the table, as HTML by the slot it belongs in, and what the script needs to know."""
     sitting, episode = seat.sitting, seat.sitting.episode()
-    board = _board(sitting, episode)
+    drawn_by = viewer(episode, sitting.description.viewer)
+    board = _board(drawn_by, episode)
     first = "" if episode.turns or sitting.ended else " o-first"
     return {
         "html": (f'<div class="o-tabled{"" if board else " o-boardless"}">{_head(sitting, episode)}'
                  f'<div class="o-play">{board}<div class="o-turns{first}">{_move(seat, episode)}'
-                 f"{cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns))}</div>"
+                 f"{cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns), drawn_by is screen)}</div>"
                  f'<div class="o-play-worth">{worth(episode, sitting.terms.terms)}{_after_each(sitting)}</div></div>'
                  f"</div>"),
         "over": sitting.ended, "script": sitting.policy.kind == "script", "turn": len(episode.turns),
@@ -44,13 +45,11 @@ def _head(sitting: Sitting, episode: Episode) -> str:
     return f'<div class="o-row o-tabled-head"><h2 class="o-h2">{text(sitting.description.title)}</h2>{chip}{told}</div>'
 
 
-def _board(sitting: Sitting, episode: Episode) -> str:
-    frames = viewer(episode, sitting.description.viewer).frames(episode)
+def _board(drawn_by: Viewer, episode: Episode) -> str:
+    frames = drawn_by.frames(episode)
     if frames:
         return f'<div class="o-stage" data-way="on"><figure class="o-frame o-now">{frames[-1]}</figure></div>'
-    images = next((turn.images for turn in reversed(episode.turns) if turn.images), sitting.play.images)
-    shown = "".join(f'<img src="{url}" alt="What the environment shows">' for url in images if BITMAP.fullmatch(url))
-    return f'<div class="o-stage o-picture">{shown}</div>' if shown else ""
+    return ""
 
 
 def _move(seat: Seat, episode: Episode) -> str:

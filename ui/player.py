@@ -11,7 +11,7 @@ from backend.records import Episode, RewardTerm
 from ui import shell
 from ui.timeline import marks, transport
 from ui.turns import cards, fault_box
-from ui.viewers import viewer
+from ui.viewers import screen, viewer
 from ui.written import attribute, counted, named, number, seconds, text
 
 
@@ -37,15 +37,16 @@ def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
     """Opens at `turn` (1 is the first, 0 the start), else at the last one."""
     last = len(episode.turns)
     now = last if turn is None else min(max(turn, 0), last)
-    frames = _frames(episode, setting.viewer, now)
+    drawn_by = viewer(episode, setting.viewer)
+    frames = _frames(drawn_by.frames(episode), now)
     stage = f'<div class="o-stage">{frames}</div>' if frames else ""
     title = attribute(f"{setting.name}, episode {episode.id}")
     return (
         f'<article class="o-player{"" if stage else " o-boardless"}" data-run="{named(setting.run)}" '
         f'data-id="{named(episode.id)}" data-title="{title}" data-turn="{now}" data-turns="{last}" '
         f'data-view="turn">{_head(episode, setting)}{_broken(episode)}<div class="o-play">{stage}'
-        f'<div class="o-turns">{_tabs(last)}{cards(episode, setting.tools, now)}</div>{worth(episode, setting.terms)}'
-        f"</div>{transport(marks(episode, setting.terms), now)}</article>")
+        f'<div class="o-turns">{_tabs(last)}{cards(episode, setting.tools, now, drawn_by is screen)}</div>'
+        f"{worth(episode, setting.terms)}</div>{transport(marks(episode, setting.terms), now)}</article>")
 
 
 # ------------------------------------------------------------------------------------------------------------- head
@@ -125,10 +126,10 @@ def _broken(episode: Episode) -> str:
 # ------------------------------------------------------------------------------------------------------------ board
 
 
-def _frames(episode: Episode, named_viewer: str, now: int) -> str:
+def _frames(frames: Sequence[str], now: int) -> str:
     """A frame that doesn't differ from the one before it is drawn once and spans several turns."""
     spans: list[tuple[int, int, str]] = []
-    for k, drawn in enumerate(viewer(episode, named_viewer).frames(episode)):
+    for k, drawn in enumerate(frames):
         first = spans.pop()[0] if spans and spans[-1][2] == drawn else k
         spans.append((first, k, drawn))
     return "".join(

@@ -1,22 +1,24 @@
 """The turns of an episode as cards, one under the other: together they are the transcript, one alone is a turn."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.records import Episode, Fault, Turn
 from ui.viewers import facts
-from ui.written import as_json, block, counted, number, seconds, text
+from ui.viewers.screen import last_bitmap
+from ui.written import BITMAP, as_json, block, counted, number, seconds, text
 
-BITMAP = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 ROLES = {"user": "Prompt", "system": "System", "assistant": "Model", "tool": "Tool"}
 
 
-def cards(episode: Episode, tools: Sequence[Mapping[str, Any]], now: int) -> str:
-    """The start (prompt, tools), each turn, and how it ended; `now` is the one that shows when one alone is shown."""
+def cards(episode: Episode, tools: Sequence[Mapping[str, Any]], now: int, on_stage: bool = False) -> str:
+    """The start (prompt, tools), each turn, and how it ended; `now` is the one that shows when one alone is shown.
+
+    `on_stage`: the board draws each turn's last picture, so it isn't drawn again.
+    """
     moments = facts.over_time(episode)
-    drawn = [_start(episode, tools, now == 0)]
-    drawn += [_card(turn, k, len(episode.turns), moments[k - 1], moments[k], k == now)
+    drawn = [_start(episode, tools, now == 0, on_stage)]
+    drawn += [_card(turn, k, len(episode.turns), moments[k - 1], moments[k], k == now, on_stage)
               for k, turn in enumerate(episode.turns, 1)]
     why = f", {episode.stop}" if episode.stop else ""
     end = f'<p class="o-end o-muted">End: {text(episode.status.replace("_", " ") + why)}.</p>'
@@ -39,13 +41,13 @@ def _part(name: str, body: str, css: str = "") -> str:
 # ------------------------------------------------------------------------------------------------------------ start
 
 
-def _start(episode: Episode, tools: Sequence[Mapping[str, Any]], now: bool) -> str:
+def _start(episode: Episode, tools: Sequence[Mapping[str, Any]], now: bool, on_stage: bool) -> str:
     told = "".join(map(_message, episode.prompt))
     if not told and episode.opening:
         told = _part("Environment", block(episode.opening))
     nothing = "" if episode.turns else '<p class="o-muted">No turn was played.</p>'
     return (f'<section class="o-turn{" o-now" * now}" data-turn="0"><header><h2 class="o-h2">Start</h2></header>'
-            f"{told}{_offered(tools)}{nothing}</section>")
+            f"{told}{_pictures(episode.images, on_stage)}{_offered(tools)}{nothing}</section>")
 
 
 def _offered(tools: Sequence[Mapping[str, Any]]) -> str:
@@ -75,9 +77,10 @@ def _content(content: Any) -> list[str]:
 # ------------------------------------------------------------------------------------------------------------- turn
 
 
-def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Facts, now: bool) -> str:
+def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Facts, now: bool, on_stage: bool) -> str:
     parts = (_thought(turn), _part("Said", block(turn.said)) if turn.said.strip() else "", _call(turn), _answer(turn),
-             _pictures(turn), fault_box(turn.fault) if turn.fault else "", _changed(before, after), _cost(turn))
+             _pictures(turn.images, on_stage), fault_box(turn.fault) if turn.fault else "", _changed(before, after),
+             _cost(turn))
     marks = ('<span class="o-tag" title="The environment said the episode is over">last move</span>' * turn.done
              + '<span class="o-tag o-cut" title="It happened at the environment, but the model learns nothing from it">'
                "cut from the transcript by the token budget</span>" * turn.cut)
@@ -121,11 +124,12 @@ def _whole(written: str) -> str:
     return block(written) if written else '<p class="o-muted">An empty text.</p>'
 
 
-def _pictures(turn: Turn) -> str:
-    """Only what is surely a bitmap inside the page: anything else a data: URL can be is shown as text."""
+def _pictures(images: Sequence[str], on_stage: bool) -> str:
+    if on_stage and (shown := last_bitmap(images)):
+        images = [url for url in images if url != shown]
     drawn = "".join(f'<img src="{url}" alt="What the environment showed" loading="lazy">' if BITMAP.fullmatch(url)
-                    else block(url) for url in turn.images)
-    return _part("Picture" if len(turn.images) == 1 else "Pictures", drawn, "o-pictures") if drawn else ""
+                    else block(url) for url in images)
+    return _part("Picture" if len(images) == 1 else "Pictures", drawn, "o-pictures") if drawn else ""
 
 
 def _changed(before: facts.Facts, after: facts.Facts) -> str:

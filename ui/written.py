@@ -14,6 +14,9 @@ from urllib.parse import quote
 HEAD, TAIL = 4000, 1000
 """Characters of a long text that show before anyone asks for the middle."""
 
+BITMAP = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
+"""The only pictures that are drawn: surely a bitmap, and inside the page. Whatever else a data: URL can be is text."""
+
 _UNSEEN = re.compile(
     "([\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
     "\ud800-\udfff\U000e0000-\U000e007f]|(?<=[ -~])[\u200c\u200d](?=[ -~]))+")

@@ -7,12 +7,12 @@ To add a viewer: write a module with `draws`, `frames` and `thumbnail` (see `Vie
 from typing import Protocol
 
 from backend.records import Episode
-from ui.viewers import catch, sudoku, text_board, transcript, wordle
+from ui.viewers import catch, screen, sudoku, terminal, text_board, transcript, wordle
 
 
 class Viewer(Protocol):
     def draws(self, episode: Episode) -> bool:
-        """Whether the episode's facts say enough for a board."""
+        """Whether the episode says enough for a board, with its facts, calls or pictures."""
         ...
 
     def frames(self, episode: Episode) -> list[str]:
@@ -25,7 +25,7 @@ class Viewer(Protocol):
 
 
 VIEWERS: dict[str, Viewer] = {"wordle": wordle, "catch": catch, "sudoku": sudoku, "text_board": text_board,
-                              "transcript": transcript}
+                              "terminal": terminal, "screen": screen, "transcript": transcript}
 
 
 def viewer(episode: Episode, named: str = "transcript") -> Viewer:

@@ -51,6 +51,7 @@ DESCRIPTION = Description(
             "Use one of the tools `click`, `fill`, `select_option`, `hover`, `press`, `scroll`, `goto`, `go_back`, "
             "`send_msg_to_user` or `noop` for each step."),
     max_turns=30,
+    viewer="screen",
     options={"task_name": {"type": "string", "description": "Which task of the server's benchmark to play."}},
     notice="Tested against a server of the same protocol, not against a real browser.",
 )

@@ -44,6 +44,7 @@ DESCRIPTION = Description(
             "`capture_image`. Use the tools, such as `control`, `maintain_speed`, `lane_change` or `emergency_stop`, "
             "to drive safely and to reach the goal, if there is one."),
     max_turns=50,
+    viewer="screen",
     rewards=(("env_reward_total", "env_reward_total"),),
     options={"scenario_name": {"type": "string", "description": "Which scenario to play."},
              "scenario_config": {"type": "object", "description": "Settings of the scenario, such as weather."}},
