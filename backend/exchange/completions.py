@@ -1,0 +1,90 @@
+"""trl: the completions GRPOTrainer logs as Parquet (a file, or the folder of them), and conversational datasets as JSON lines.
+
+Rewards of the Parquet files are its columns of numbers besides step and advantage; TRL keeps no weights there, so several are
+added up as they are. What another row's tool arguments had and this row's hadn't comes back from Parquet as null, and null
+arguments are therefore left out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from backend.errors import OrtamError
+from backend.exchange.conversation import Conversation, Odd, listed, number, split, status_of, whole, word
+from backend.records import Episode
+
+NOT_REWARDS = {"step", "advantage", "id", "index", "group", "num_turns", "turns", "tokens"}
+ROWS = 256
+
+
+def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
+    for file in _files(path):
+        table = file.suffix == ".parquet"
+        for line, row in _table(file) if table else listed(file, skip):
+            try:
+                if not isinstance(row, Mapping):
+                    raise Odd("it isn't an object")
+                yield _logged(row) if table else _line(row)
+            except Odd as odd:
+                skip(line, str(odd))
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.parquet"))
+    if not found:
+        raise OrtamError(f"{path} holds no Parquet file; name the folder completions of a run of TRL")
+    return found
+
+
+def _table(path: Path) -> Iterator[tuple[int, Any]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            line = 0
+            for batch in file.iter_batches(ROWS):
+                for row in batch.to_pylist():
+                    line += 1
+                    yield line, row
+    except (pyarrow.ArrowException, OSError) as error:
+        raise OrtamError(f"{path.name} can't be read as Parquet ({str(error).splitlines()[0]})") from None
+
+
+def _logged(row: Mapping[str, Any]) -> Conversation:
+    if "completion" not in row:
+        raise Odd("it has no column completion")
+    prompt, rest = split(_without_nulls(row.get("prompt")), _without_nulls(row["completion"]) or [])
+    scores = {name: number(value) for name, value in row.items()
+              if name not in NOT_REWARDS and (isinstance(value, float) or value is None)}
+    known = [score for score in scores.values() if score is not None]
+    return Conversation(
+        prompt, rest, phase="train", step=whole(row.get("step")) or 0, scores=scores, total=sum(known) if known else None,
+        unweighted=len(scores) > 1, advantage=number(row.get("advantage")))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _line(row: Mapping[str, Any]) -> Conversation:
+    """Of a conversational dataset: prompt and completion, or messages; what python -m backend export adds is read back."""
+    if "completion" in row:
+        prompt, rest = split(row.get("prompt"), row["completion"])
+    elif "messages" in row:
+        prompt, rest = split(row["messages"])
+    elif "chosen" in row or "prompt" in row:
+        prompt, rest = split(row.get("prompt"), row.get("chosen") or [])
+    else:
+        raise Odd("it holds neither messages nor a prompt with its completion")
+    scores = {name.removeprefix("reward_"): number(value) for name, value in row.items() if name.startswith("reward_")}
+    step = whole(row.get("step"))
+    return Conversation(
+        prompt, rest, phase="play" if step is None else "train", step=step or 0, task=row.get("id", row.get("task_id")),
+        alike=row.get("group"), environment=word(row.get("environment")), model=word(row.get("model")),
+        status=status_of(row.get("status")) or "finished", scores=scores, total=number(row.get("reward")),
+        advantage=number(row.get("advantage")))
