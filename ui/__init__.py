@@ -39,6 +39,7 @@ PAGES = (
     ("play", "Play", "ui.play"),
     ("run", "Watch", "ui.watch"),
     ("episode", "Replay", "ui.replay"),
+    ("group", "Group", "ui.group"),
     ("reprice", "Re-price", "ui.reprice"),
 )
 """(path, title, module), in the order they are built."""

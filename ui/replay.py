@@ -74,7 +74,7 @@ def group_of(store, search: str) -> str:
         now = run.episode(asked.id)
         rows = run.episodes(sort="-total", limit=GROUP_SHOWN, step=now.step, group=now.group, phase=now.phase,
                             attempt=now.attempt)
-        named = _viewer(run.spec, now.environment)
+        named = viewer_of(run.spec, now.environment)
         played = [run.episode(row.id) for row in rows]
     except OrtamError:
         return ""
@@ -104,7 +104,7 @@ def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
         before = after = None
     step = Asked(run=run.id, id=shown.id, step=shown.step, phase="" if shown.phase == "train" else shown.phase)
     return Setting(
-        run=run.id, name=spec.name, viewer=_viewer(spec, shown.environment), terms=spec.rewards,
+        run=run.id, name=spec.name, viewer=viewer_of(spec, shown.environment), terms=spec.rewards,
         tools=_tools(spec, shown.environment),
         previous=asked.to(id=before, turn=None) if before else None,
         following=asked.to(id=after, turn=None) if after else None,
@@ -124,7 +124,8 @@ def _description(spec: RunSpec, environment: str):
     return CATALOG[used].description if used in CATALOG else None
 
 
-def _viewer(spec: RunSpec, environment: str) -> str:
+def viewer_of(spec: RunSpec, environment: str) -> str:
+    """Names the viewer of an environment of a run, as far as the catalog knows it."""
     description = _description(spec, environment)
     return description.viewer if description else "transcript"
 

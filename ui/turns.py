@@ -89,6 +89,12 @@ def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Fact
             f'<span class="o-muted">of {turns}</span></h2>{marks}</header>{body}</section>')
 
 
+def brief(turn: Turn, before: facts.Facts, after: facts.Facts) -> str:
+    """A turn without its costs and pictures, to stand beside another."""
+    return "".join((_thought(turn), _part("Said", block(turn.said)) if turn.said.strip() else "", _call(turn),
+                    _answer(turn), fault_box(turn.fault) if turn.fault else "", _changed(before, after)))
+
+
 def _thought(turn: Turn) -> str:
     if not turn.thought.strip():
         return ""
