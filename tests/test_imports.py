@@ -15,7 +15,8 @@ ROOT = Path(__file__).parent.parent
 
 EVERYTHING = {"ui", "backend.cli", "backend.executors", "backend.launcher", "backend.worker", "backend.store",
               "backend.records", "backend.errors", "backend.trusted", "backend.environments", "backend.rewards",
-              "backend.signal", "backend.preflight", "backend.repricing", "backend.play", "backend.comparing", "backend.exchange"}
+              "backend.signal", "backend.preflight", "backend.repricing", "backend.play", "backend.standings",
+              "backend.comparing", "backend.exchange"}
 
 ALLOWED = {
     "app": EVERYTHING,
@@ -23,7 +24,7 @@ ALLOWED = {
     "backend.cli": EVERYTHING - {"backend.cli"},
     "ui": {"backend.launcher", "backend.store", "backend.records", "backend.errors", "backend.environments",
            "backend.rewards", "backend.signal", "backend.preflight", "backend.repricing", "backend.play",
-           "backend.trusted", "backend.comparing", "backend.exchange"},
+           "backend.trusted", "backend.standings", "backend.comparing", "backend.exchange"},
     "backend.exchange": {"backend.store", "backend.records", "backend.errors", "backend.environments"},
     "backend.launcher": {"backend.executors", "backend.store", "backend.records", "backend.errors",
                          "backend.environments", "backend.rewards"},
@@ -37,6 +38,7 @@ ALLOWED = {
     "backend.store": {"backend.records", "backend.errors"},
     "backend.signal": {"backend.records", "backend.rewards"},
     "backend.repricing": {"backend.store", "backend.rewards", "backend.records", "backend.errors"},
+    "backend.standings": {"backend.store", "backend.records", "backend.errors"},
     "backend.comparing": {"backend.store", "backend.signal", "backend.records", "backend.errors"},
     "backend.rewards": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.environments": {"backend.records", "backend.errors", "backend.trusted"},

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from backend.errors import OrtamError, RunNotFound
 from backend.records import ENDED, FactValue, RewardTerm, RunSpec, RunStatus
+from backend.store.games import Game
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
 from backend.store.reward_sets import RewardSet, RewardSets, terms_to_yaml
@@ -27,8 +28,8 @@ from backend.store.run import Progress, Run, alive, birth, own_name
 from backend.store.spec_file import refuse_secrets, to_yaml
 from backend.store.writing import RunWriter, held, hold_if_free, write_whole
 
-__all__ = ["CurvePoint", "EpisodeRow", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary", "RunWriter",
-           "Store", "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml", "to_yaml"]
+__all__ = ["CurvePoint", "EpisodeRow", "Game", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary",
+           "RunWriter", "Store", "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml", "to_yaml"]
 
 
 class RunSummary(NamedTuple):
@@ -175,6 +176,12 @@ class Store:
     def worker_alive(self) -> bool:
         """Whether some worker serves this folder now."""
         return held(self.folder / "worker.lock")
+
+    def named(self, name: str) -> list[Run]:
+        """Runs whose folder was made for a spec of this name; looks at names only."""
+        made = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(name)}(-\d+)?")
+        return [Run(self.folder / id) for id in self._names()
+                if made.fullmatch(id) and (self.folder / id / "spec.yaml").is_file()]
 
     def _names(self) -> list[str]:
         return os.listdir(self.folder) if self.folder.is_dir() else []

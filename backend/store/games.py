@@ -23,13 +23,14 @@ class Game(NamedTuple):
     total: float | None
     turns: int
     tokens: int | None
+    started: float
     seconds: float | None
     facts: dict[str, Any]
     scores: dict[str, float | None]
 
 
-_COLUMNS = ("seq, id, group_, sample, task, seed, fingerprint, policy, status, total, turns, tokens, seconds, facts, "
-            "scores")
+_COLUMNS = ("seq, id, group_, sample, task, seed, fingerprint, policy, status, total, turns, tokens, started, seconds, "
+            "facts, scores")
 
 
 def games(file: Reading, policy: str | None = None) -> list[Game]:
@@ -39,6 +40,6 @@ def games(file: Reading, policy: str | None = None) -> list[Game]:
                      [] if policy is None else [codec.escape(policy)])
     return [Game(seq, codec.unescape(id), group, sample, codec.from_json(task), None if seed is None else int(seed),
                  None if fingerprint is None else codec.unescape(fingerprint), codec.unescape(policy), status, total,
-                 turns, tokens, seconds, codec.from_json(facts), codec.from_json(scores))
-            for seq, id, group, sample, task, seed, fingerprint, policy, status, total, turns, tokens, seconds, facts,
-            scores in rows]
+                 turns, tokens, started, seconds, codec.from_json(facts), codec.from_json(scores))
+            for seq, id, group, sample, task, seed, fingerprint, policy, status, total, turns, tokens, started, seconds,
+            facts, scores in rows]
