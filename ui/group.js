@@ -1,0 +1,270 @@
+/* Group: all its episodes in step. `server` is what the page can ask: look, boards and compare. The boards of an episode's
+   turns are asked for when its card comes into sight, and only cards in sight are drawn. */
+
+window.ortamGroup = (element, server) => {
+  const root = element.querySelector(".o-group");
+  const slot = root.querySelector("[data-slot=group]");
+  const dialog = root.querySelector("dialog");
+  let shown = null, ticket = 0, timer = 0, speed = 1;
+
+  const $ = (what) => root.querySelector(what);
+
+  async function open(address, { push = true } = {}) {
+    const mine = ++ticket, focus = document.activeElement?.dataset?.go;
+    stop();
+    const busy = setTimeout(() => root.classList.add("o-busy"), 150);
+    try {
+      const answer = await server.look({ search: new URL(address, location.href).search });
+      if (mine !== ticket) return;
+      if (push) history.pushState(null, "", address);
+      slot.innerHTML = answer.html;
+      take(answer);
+      if (focus) $(`[data-go=${focus}]`)?.focus({ preventScroll: true });
+    } catch (error) {
+      if (mine === ticket) lost(address, error);
+    } finally {
+      clearTimeout(busy);
+      if (mine === ticket) root.classList.remove("o-busy");
+    }
+  }
+
+  function lost(address, error) {
+    console.error(error);
+    shown = null;
+    slot.innerHTML = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server didn\'t answer.</span>'
+      + '<span class="o-muted">It may have stopped or be busy. <button type="button" class="o-button o-small">Try again</button></span></div>';
+    slot.querySelector("button").onclick = () => open(address, { push: false });
+  }
+
+  function take(answer) {
+    watcher.disconnect();
+    shown = null;
+    document.title = `${answer.title ?? "Group"} · Ortam`;
+    if (!answer.ids) return;
+    const asked = new URLSearchParams(location.search);
+    shown = { ...answer, turn: answer.last, cards: new Map(), wanted: new Set(), picked: [] };
+    for (const card of slot.querySelectorAll(".o-group-card")) {
+      shown.cards.set(card.dataset.id, {
+        card, board: card.querySelector(".o-group-board"), line: card.querySelector(".o-group-line"), length: +card.dataset.length,
+        told: null, at: null, drawn: answer.last, seen: false,
+      });
+      watcher.observe(card);
+    }
+    shown.dots = [...slot.querySelectorAll(".o-scrub i")];
+    shown.scrub = $(".o-scrub");
+    $(".o-speed").value = String(speed);
+    const order = asked.get("sort");
+    if (answer.orders.includes(order)) { $("[name=order]").value = order; sort(order); }
+    if (asked.has("turn") && /^\d{1,6}$/.test(asked.get("turn"))) turn(+asked.get("turn"));
+    const pair = (asked.get("pair") ?? "").split(" ").map(encodeURIComponent).filter((id) => shown.cards.has(id));
+    if (pair.length === 2) compare(pair);
+    document.dispatchEvent(new CustomEvent("ortam:group", { detail: { run: answer.run, ids: answer.ids.map(decodeURIComponent),
+      slots: { share: $("[data-slot=share]") }, server } }));
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ in step
+
+  function turn(k) {
+    if (!shown) return;
+    k = Math.max(0, Math.min(shown.last, k));
+    shown.dots[shown.turn]?.classList.remove("o-now");
+    shown.dots[k]?.classList.add("o-now");
+    shown.turn = k;
+    $(".o-where").textContent = `${k} / ${shown.last}`;
+    shown.scrub.setAttribute("aria-valuenow", k);
+    shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
+    for (const one of shown.cards.values()) if (one.seen) draw(one);
+    remember();
+  }
+
+  function draw(one) {       // the board and the words of the turn on screen; only what differs is touched
+    const k = Math.min(shown.turn, one.length), over = shown.turn > one.length || (k === one.length && shown.turn === shown.last);
+    one.card.classList.toggle("o-ended", shown.turn > one.length);
+    if (!one.told) return k === one.drawn ? undefined : fetch(one);
+    const { boards, lines, end } = one.told;
+    let at = boards.length - 1;
+    while (at > 0 && boards[at][0] > k) at--;
+    if (at >= 0 && one.at !== at) { one.board.innerHTML = boards[at][1]; one.at = at; }
+    const words = over ? end : lines[k];
+    if (one.words !== words) { one.line.innerHTML = words; one.words = words; }
+    one.drawn = k;
+  }
+
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const one = shown?.cards.get(entry.target.dataset.id);
+      if (!one) continue;
+      one.seen = entry.isIntersecting;
+      if (one.seen) one.told ? draw(one) : fetch(one);
+    }
+  }, { rootMargin: "200px" });
+
+  let fetching = 0;
+  function fetch(one) {      // those that came into sight together are asked for together
+    shown.wanted.add(one);
+    clearTimeout(fetching);
+    fetching = setTimeout(load, 30);
+  }
+  async function load() {
+    const mine = ticket, wanted = [...shown.wanted].filter((one) => !one.told).slice(0, 8);
+    shown.wanted.clear();
+    for (const one of shown.cards.values()) if (one.seen && !one.told && !wanted.includes(one)) shown.wanted.add(one);
+    if (!wanted.length) return;
+    try {
+      const told = await server.boards({ run: shown.run, ids: wanted.map((one) => decodeURIComponent(one.card.dataset.id)) });
+      if (mine !== ticket) return;
+      for (const one of wanted) {
+        one.told = told[one.card.dataset.id] ?? null;
+        if (one.told) draw(one);
+      }
+      if (shown.wanted.size) load();
+    } catch (error) {
+      console.error(error);
+      for (const one of wanted) if (shown) shown.wanted.delete(one);
+    }
+  }
+
+  let remembering = 0;
+  function remember() {
+    clearTimeout(remembering);
+    remembering = setTimeout(() => shown && address({ turn: shown.turn === shown.last ? null : shown.turn }), 120);
+  }
+  function address(more) {
+    const asked = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries(more)) value === null ? asked.delete(name) : asked.set(name, value);
+    history.replaceState(history.state, "", `${location.pathname}?${asked}`);
+  }
+
+  function play() {
+    if (!shown) return;
+    if (timer) return stop();
+    if (shown.turn === shown.last) turn(0);
+    root.dataset.playing = "";
+    const step = () => {
+      if (!shown) return;
+      turn(shown.turn + 1);
+      timer = shown.turn < shown.last ? setTimeout(step, 900 / speed) : 0;
+      if (!timer) stop();
+    };
+    timer = setTimeout(step, 500 / speed);
+  }
+  function stop() {
+    clearTimeout(timer);
+    timer = 0;
+    delete root.dataset.playing;
+  }
+
+  // ------------------------------------------------------------------------------------------------- order, two of them
+
+  function sort(by) {        // what has no number comes last
+    const value = (card) => card.dataset[by] === "" ? -Infinity : +card.dataset[by];
+    const up = by === "sample" || by === "turns";
+    const cards = [...shown.cards.values()].map((one) => one.card);
+    cards.sort((a, b) => (up ? value(a) - value(b) : value(b) - value(a)) || a.dataset.sample - b.dataset.sample);
+    $(".o-group-cards").append(...cards);
+    address({ sort: by === "total" ? null : by });
+  }
+
+  function pick(id, on) {
+    shown.picked = shown.picked.filter((other) => other !== id);
+    if (on) shown.picked.push(id);
+    while (shown.picked.length > 2) tick(shown.picked.shift(), false);
+    $("[data-slot=picked]").textContent = shown.picked.length === 1 ? "tick one more" : shown.picked.length ? "" : "or tick two";
+    if (shown.picked.length === 2) compare(shown.picked);
+  }
+  const tick = (id, on) => { const box = shown.cards.get(id)?.card.querySelector("[name=pick]"); if (box) box.checked = on; };
+
+  async function compare(pair) {
+    const mine = ticket, place = $("[data-slot=pair]");
+    for (const [id] of shown.cards) tick(id, pair.includes(id));
+    shown.picked = [...pair];
+    const [one, other] = pair.map(decodeURIComponent);
+    try {
+      const answer = await server.compare({ run: shown.run, one, other });
+      if (mine !== ticket) return;
+      place.innerHTML = answer.html;
+      address({ pair: `${one} ${other}` });
+      place.querySelector(".o-differs, .o-pair-heads")?.scrollIntoView({ block: "center" });
+    } catch (error) {
+      console.error(error);
+    }
+  }
+  function unpair() {
+    for (const id of shown.picked) tick(id, false);
+    shown.picked = [];
+    $("[data-slot=pair]").replaceChildren();
+    $("[data-slot=picked]").textContent = "or tick two";
+    address({ pair: null });
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ events
+
+  const acts = {
+    first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
+    back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
+    play, help: () => dialog.showModal(), unpair,
+    extremes: () => shown.pair.length && compare(shown.pair),
+    part: () => { if (shown.parting) { stop(); turn(shown.parting); } },
+    order: () => {
+      const list = $("[name=order]");
+      list.selectedIndex = (list.selectedIndex + 1) % list.options.length;
+      sort(list.value);
+    },
+  };
+
+  root.addEventListener("click", (event) => {
+    if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const act = event.target.closest("[data-do]");
+    if (act) return acts[act.dataset.do]();
+    const to = event.target.closest("button[data-turn]");
+    if (to) { stop(); return turn(+to.dataset.turn); }
+    if (event.target === dialog) return dialog.close();
+    const link = event.target.closest("a[data-go]");
+    if (link) { event.preventDefault(); return open(link.href); }
+    const replay = event.target.closest("a[data-replay]");
+    if (replay && shown.turn !== shown.last) {
+      const whole = new URL(replay.href);
+      whole.searchParams.set("turn", Math.min(shown.turn, +replay.closest("[data-length]").dataset.length));
+      event.preventDefault();
+      location.href = whole;
+    }
+  });
+  root.addEventListener("change", (event) => {
+    if (event.target.matches(".o-speed")) speed = +event.target.value;
+    if (event.target.matches("[name=order]")) sort(event.target.value);
+    if (event.target.matches("[name=pick]")) pick(event.target.value, event.target.checked);
+  });
+
+  const at = (event) => {
+    const box = shown.scrub.getBoundingClientRect();
+    return Math.floor((event.clientX - box.left) / box.width * (shown.last + 1));
+  };
+  root.addEventListener("pointerdown", (event) => {
+    if (!shown || !shown.scrub.contains(event.target)) return;
+    stop();
+    shown.scrub.setPointerCapture(event.pointerId);
+    turn(at(event));
+  });
+  root.addEventListener("pointermove", (event) => {
+    if (shown?.scrub.hasPointerCapture(event.pointerId) && at(event) !== shown.turn) turn(at(event));
+  });
+
+  const go = (way) => { const link = $(`a[data-go=${way}]`); if (link) open(link.href); };
+  const keys = {
+    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help, p: acts.part,
+    ArrowUp: () => go("prev"), ArrowDown: () => go("next"), s: acts.order, c: acts.extremes,
+  };
+  function key(event) {
+    if (!root.isConnected) return document.removeEventListener("keydown", key);
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || !shown) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+    if (event.key === " " && event.target.closest("button, summary, a, input")) return;
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+  document.addEventListener("keydown", key);
+  window.addEventListener("popstate", () => root.isConnected && open(location.href, { push: false }));
+
+  open(location.href, { push: false });
+};
