@@ -1,30 +1,23 @@
-"""Which curves a run has, what they are called, and the points a browser is sent.
+"""Which curves a run has and what they are called; ui/points.py and ui/lines.py make their points.
 
 To add a chart: a `Chart` in CHARTS. A series' key says where its points come from: `curve:NAME` a reward term's curve
-("total" is one), `metric:NAME` what the trainer logged, `status:`, `cause:` and those in COUNTED what the store counted
-of each step. Charts whose series the run doesn't have are left out, and metrics that no chart names go under "Other".
+("total" is one), `metric:NAME` what the trainer logged, `status:`, `cause:` and those in points.COUNTED what the store
+counted of each step, `time:` a part of the step's time; `@ID` behind it takes one environment of a mix. Charts whose
+series the run doesn't have are left out, and metrics that no chart names go under "Other".
 """
 
-import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from backend.signal import CAUSE_COLUMNS, win_share
+from ui.points import LIMIT, Point, columns, counted, kept, line, points_of, width
 
-LIMIT = 1000
-"""Points a line, about."""
+__all__ = ["BAND", "CHARTS", "LIMIT", "Chart", "Point", "Series", "charts", "columns", "counted", "described", "kept",
+           "line", "points_of", "width"]
 
-Kind = Literal["lines", "shares"]
-
-
-class Point(NamedTuple):
-    step: int
-    value: float | None
-    """None is a gap: nothing was scored or measured."""
-    low: float | None = None
-    high: float | None = None
+Kind = Literal["lines", "shares", "parts"]
+COLOURS = 7
+"""Of lines without a meaning of their own, in watch.css."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Chart:
     series: tuple[Series, ...]
     about: str = ""
     kind: Kind = "lines"
-    """`shares`: parts of a whole, stacked up to 100 %."""
+    """`shares`: parts of a whole, stacked up to 100 %; `parts`: stacked in their unit."""
     share: bool = False
     """Values are fractions of 1, shown as percentages."""
 
@@ -106,6 +99,15 @@ CHARTS = (
         ),
         "A group teaches only where its totals differ.",
         "shares",
+        share=True,
+    ),
+    Chart(
+        "scored",
+        "play",
+        "Coverage",
+        "of all episodes",
+        (Series("share:scored", "scored", "series-5"),),
+        "Episodes that got a total; the others count as nothing, not as 0.",
         share=True,
     ),
     Chart(
@@ -206,12 +208,17 @@ CHARTS = (
         "Step time",
         "seconds",
         (
-            _metric("step_time", "whole", "lost"),
-            _metric("seconds/model", "model", "series-1"),
-            _metric("seconds/environment", "environment", "series-3"),
+            Series("time:opening", "opening episodes", "series-4"),
+            Series("time:model", "generation", "series-1"),
+            Series("time:environment", "environment", "series-3"),
+            Series("time:scoring", "scoring", "series-2"),
+            Series("time:optimiser", "optimiser", "lost-2"),
         ),
-        "The rest is scoring and the optimiser.",
+        "Environment: waiting for its calls while nothing is generated. Optimiser: what is left of the step, which is "
+        "the passes over its episodes, and scoring in runs that didn't time it.",
+        "parts",
     ),
+    Chart("whole", "time", "Step time", "seconds", (_metric("step_time", "whole", "lost"),)),
     Chart("seconds", "time", "Episode time", "seconds", (Series("mean:seconds", "mean", "series-2"),)),
     Chart("seen", "time", "Tokens so far", "tokens", (_metric("num_tokens", "tokens", "series-4"),)),
 )
@@ -237,10 +244,57 @@ SAID_ELSEWHERE = {
 }
 
 
-def charts(terms: Sequence[str], have: Iterable[str]) -> list[Chart]:
-    """Those with something to draw. `terms` are reward terms in the order of the spec, `have` the keys with points."""
+PARTS_OF_STEP = ("opening", "model", "environment", "scoring")
+"""Metrics seconds/... that `time:` draws; time:optimiser is the rest of step_time."""
+
+
+def charts(terms: Sequence[str], have: Iterable[str], environments: Sequence[str] = (), chosen: str = "") -> list[Chart]:
+    """Those with something to draw. `terms` are reward terms in the order of the spec, `have` the keys with points.
+
+    Of a mix of `environments` one may be `chosen`, or * for a line each; what isn't known by environment says so.
+    """
     have = set(have)
-    lines = [Series(f"curve:{name}", name, f"series-{1 + k % 7}") for k, name in enumerate(terms)]
+    if {"metric:seconds/model", "metric:step_time"} <= have:
+        have |= {f"time:{part}" for part in PARTS_OF_STEP if f"metric:seconds/{part}" in have} | {"time:optimiser"}
+        have.remove("metric:step_time")
+    shown = _all(terms, have)
+    if not chosen or len(environments) < 2:
+        return shown
+    if chosen == "*":
+        return [each for chart in shown for each in _by_environment(chart, environments)]
+    return [_of_all(chart) if _logged(chart) else chart for chart in shown]
+
+
+def _logged(chart: Chart) -> bool:
+    """Whether the trainer logged it, which knows no environments."""
+    return all(series.key.startswith(("metric:", "time:")) for series in chart.series)
+
+
+def _of_all(chart: Chart) -> Chart:
+    return replace(chart, unit=" · ".join(filter(None, (chart.unit, "all environments"))))
+
+
+def _by_environment(chart: Chart, environments: Sequence[str]) -> list[Chart]:
+    """With a line for each environment; what is stacked becomes a chart each."""
+    coloured = [(name, f"series-{1 + k % COLOURS}") for k, name in enumerate(environments)]
+    if chart.id == "endings":
+        return [replace(chart, id=f"endings@{name}", title=f"{chart.title}: {name}",
+                        series=tuple(replace(one, key=f"{one.key}@{name}") for one in chart.series))
+                for name in environments]
+    if chart.id == "signal":
+        lines = tuple(Series(f"share:signal@{name}", name, colour) for name, colour in coloured)
+        return [replace(chart, id="signal@", series=lines, kind="lines")]
+    if chart.section in ("learning", "terms") or chart.id in ("won", "scored"):
+        key = chart.series[0].key
+        lines = tuple(Series(f"{key}@{name}", name, colour) for name, colour in coloured)
+        about = ("Mean total of each environment's scored episodes." if chart.id == "rewards" else
+                 chart.about.replace(f" and {BAND}", ""))
+        return [replace(chart, id=f"{chart.id}@", series=lines, about=about)]
+    return [_of_all(chart)]
+
+
+def _all(terms: Sequence[str], have: set[str]) -> list[Chart]:
+    lines = [Series(f"curve:{name}", name, f"series-{1 + k % COLOURS}") for k, name in enumerate(terms)]
     shown = [
         Chart(
             "rewards",
@@ -266,7 +320,8 @@ def charts(terms: Sequence[str], have: Iterable[str]) -> list[Chart]:
     for chart in CHARTS:
         if kept := tuple(series for series in chart.series if series.key in have):
             shown.append(replace(chart, series=kept))
-    named = {series.key for chart in CHARTS for series in chart.series} | {f"metric:{name}" for name in SAID_ELSEWHERE}
+    named = {f"metric:seconds/{part}" for part in PARTS_OF_STEP} if "time:model" in have else set()
+    named |= {series.key for chart in CHARTS for series in chart.series} | {f"metric:{name}" for name in SAID_ELSEWHERE}
     for key in sorted(have - named):
         name = key.partition(":")[2]
         if key.startswith("metric:") and not name.startswith(("rewards/", "eval_")):
@@ -277,108 +332,3 @@ def charts(terms: Sequence[str], have: Iterable[str]) -> list[Chart]:
 def described(shown: Sequence[Chart]) -> list[dict[str, Any]]:
     """As the browser reads it."""
     return [asdict(chart) for chart in shown]
-
-
-# -------------------------------------------------------------------------------------------------------------- points
-
-
-Columns = Mapping[str, Sequence[Any]]
-"""Of steps, as the store counted them: one entry a step."""
-
-
-def _ratio(part: str, *whole: str) -> Callable[[Columns], list[float | None]]:
-    """None where the part isn't known, or there is nothing to divide by."""
-
-    def of(steps: Columns) -> list[float | None]:
-        parts = zip(*(steps[name] for name in whole), strict=True)
-        below = [sum(number or 0 for number in numbers) for numbers in parts]
-        return [None if a is None or not b else a / b for a, b in zip(steps[part], below, strict=True)]
-
-    return of
-
-
-def _wins(steps: Columns) -> list[float | None]:
-    told = zip(*(steps[name] for name in ("judged", "won", "lost", "out_of_turns")), strict=True)
-    return [win_share(*numbers) for numbers in told]
-
-
-COUNTED: dict[str, Callable[[Columns], list[float | None]]] = {
-    "share:won": _wins,
-    "share:clipped": _ratio("clipped", "judged"),
-    "share:failed": _ratio("failures", "tool_calls"),
-    "share:unparsed": _ratio("unparsed_calls", "tool_calls", "unparsed_calls"),
-    "share:repeated": _ratio("repeated_calls", "tool_calls"),
-    "mean:turns": _ratio("turns", "judged"),
-    "mean:calls": _ratio("tool_calls", "judged"),
-    "mean:seconds": _ratio("seconds", "with_seconds"),
-}
-"""Key -> its values, from what the store counted of each step."""
-
-
-def counted(key: str) -> bool:
-    return key in COUNTED or key.startswith(("status:", "cause:"))
-
-
-def points_of(steps: Columns, keys: Sequence[str], bucket: int = 1) -> dict[str, list[Point]]:
-    """Key -> its points, thinned. Parts that are stacked keep the same steps: those of the first, which says most."""
-    at = steps["step"]
-    points = {key: line(at, COUNTED[key](steps), bucket) for key in keys if key in COUNTED}
-    for prefix, whole, column in (("status:", "episodes", str), ("cause:", "groups", CAUSE_COLUMNS.__getitem__)):
-        stacked = {key: steps[column(key.removeprefix(prefix))] for key in keys if key.startswith(prefix)}
-        if stacked:
-            all_ = steps[whole]
-            first = next(iter(stacked.values()))
-            places = kept(at, [part / (n or 1) for part, n in zip(first, all_, strict=True)], bucket)
-            for key, part in stacked.items():
-                points[key] = [Point(at[place], part[place] / (all_[place] or 1)) for place in places]
-    return points
-
-
-def line(steps: Sequence[int], values: Sequence[float | None], bucket: int, low: Sequence[float | None] = (),
-         high: Sequence[float | None] = ()) -> list[Point]:
-    """The points of a line that `kept` keeps."""
-    places = kept(steps, values, bucket)
-    if not low:
-        return [Point(steps[place], values[place]) for place in places]
-    return [Point(steps[place], values[place], low[place], high[place]) for place in places]
-
-
-def width(last_step: int, limit: int = LIMIT) -> int:
-    """Steps in a bucket: 1 while a line has at most `limit` steps, then the smallest power of two that brings it there,
-    with a smallest and a largest point for each bucket."""
-    if last_step <= limit:
-        return 1
-    return 2 ** math.ceil(math.log2(2 * last_step / limit))
-
-
-def kept(steps: Sequence[int], values: Sequence[float | None], bucket: int) -> Sequence[int]:
-    """The same places each time: of each bucket of steps the first smallest, the first largest and the first gap, and
-    of the last bucket also the last, so that a line ends where the run is."""
-    if bucket <= 1:
-        return range(len(steps))
-    places: list[int] = []
-    start = 0
-    while start < len(steps):
-        end = bisect_left(steps, (steps[start] // bucket + 1) * bucket, start)
-        inside = values[start:end]
-        measured = [value for value in inside if value is not None]
-        chosen = {start + inside.index(None)} if len(measured) < len(inside) else set()
-        if measured:
-            chosen |= {start + inside.index(min(measured)), start + inside.index(max(measured))}
-        if end == len(steps):
-            chosen.add(end - 1)
-        places += sorted(chosen)
-        start = end
-    return places
-
-
-def columns(points: Sequence[Point]) -> dict[str, list]:
-    """x, y and, where there is a band, low and high; rounded to 6 digits, None for gaps and for what isn't finite."""
-    told: dict[str, list] = {"x": [point.step for point in points], "y": [_number(point.value) for point in points]}
-    if any(point.low is not None for point in points):
-        told |= {"low": [_number(point.low) for point in points], "high": [_number(point.high) for point in points]}
-    return told
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

@@ -7,7 +7,6 @@ questions, so a page survives a reload and a restart of the server.
 """
 
 import hashlib
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,12 @@ from backend import signal
 from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
 from backend.records import ENDED, EnvironmentSpec, RunSpec
-from backend.store import curves, sums
+from backend.store import sums
 from backend.store.printed import printed
+from backend.store.spent import unknown
 from ui import charts, console, shell
 from ui import watch_parts as parts
+from ui.lines import Lines, View
 
 HERE = Path(__file__).parent
 CSS = [HERE / "watch.css"]
@@ -67,7 +68,8 @@ class Asked(BaseModel):
     parts: dict[str, str] = {}
     newest: int = 0
     charts: dict[str, Cursor | None] = {}
-    """Section -> how far; None: nothing yet."""
+    """Section -> how far; None: nothing yet, or all of it again for another view."""
+    view: View = View()
     log: int | None = None
     """Byte of the log from which on it is wanted; -1 for its end; None where the log isn't open."""
 
@@ -208,12 +210,19 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
     terms = [term.name for term in spec.rewards]
     names = run.metric_names()
     terms += sorted({point.name for point in run.term_curves(step - 2)} - {"total", *terms})
-    always = [series.key for chart in charts.CHARTS for series in chart.series if not series.key.startswith("metric:")]
-    shown = charts.charts(terms, [*always, *(f"metric:{name}" for name in names)])
+    always = [series.key for chart in charts.CHARTS for series in chart.series
+              if not series.key.startswith(("metric:", "time:"))]
+    environments = [environment.id for environment in spec.environments]
+    view = asked.view if asked.view.environment in ("", "*", *environments) else View(x=asked.view.x,
+                                                                                     smooth=asked.view.smooth)
+    shown = charts.charts(terms, [*always, *(f"metric:{name}" for name in names)], environments, view.environment)
     described = charts.described(shown)
     mark = hashlib.sha1(repr(described).encode()).hexdigest()[:8]
     known = asked.parts.get("charts") == mark
-    told: dict[str, Any] = {} if known else {"charts": {"mark": mark, "shown": described}}
+    told: dict[str, Any] = {"view": asked.view.model_dump()}
+    if not known:
+        told |= {"charts": {"mark": mark, "shown": described}, "unknown": unknown(run.path, step),
+                 "environments": environments}
     bucket = charts.width(step)
     points = {}
     asked_once = {}
@@ -222,49 +231,14 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
             cursor = None  # a new chart wants old points, and another bucket width other ones
         start = 0 if cursor is None else max(0, cursor.step // bucket * bucket)
         if start not in asked_once:
-            asked_once[start] = Lines(run.path, start - 1, bucket)
-        wanted = [series.key for chart in shown if chart.section == section for series in chart.series]
-        lines = asked_once[start].of(wanted)
+            asked_once[start] = Lines(run.path, start, bucket, view, run.started())
+        lines = asked_once[start].columns([series.key for chart in shown if chart.section == section
+                                           for series in chart.series])
         points[section] = {
             "bucket": bucket,
             "from": start,
             "whole": cursor is None,
-            "step": max(
-                [line[-1].step for line in lines.values() if line], default=-1 if cursor is None else cursor.step
-            ),
-            "lines": {key: charts.columns(line) for key, line in lines.items() if line},
+            "step": max([line["x"][-1] for line in lines.values()], default=-1 if cursor is None else cursor.step),
+            "lines": lines,
         }
     return told | {"points": points}
-
-
-class Lines:
-    """The points of the steps behind `after`, thinned; what several sections need is read once."""
-
-    def __init__(self, run: Path, after: int, bucket: int):
-        self.run, self.after, self.bucket = run, after, bucket
-
-    def of(self, keys: list[str]) -> dict[str, list[charts.Point]]:
-        names = [key.removeprefix("metric:") for key in keys if key.startswith("metric:")]
-        measured = curves.metrics(self.run, names, self.after) if names else {}
-        drawn = {
-            f"metric:{name}": charts.line(steps, values, self.bucket) for name, (steps, values) in measured.items()
-        }
-        if any(key.startswith("curve:") for key in keys):
-            drawn |= {key: line for key, line in self.rewards.items() if key in keys}
-        if "share:eval won" in keys:
-            evaluated = charts.points_of(sums.steps(self.run, self.after, "eval"), ["share:won"])
-            drawn["share:eval won"] = evaluated["share:won"]
-        if counted := [key for key in keys if charts.counted(key)]:
-            drawn |= charts.points_of(self.steps, counted, self.bucket)
-        return drawn
-
-    @cached_property
-    def steps(self) -> charts.Columns:
-        return sums.steps(self.run, self.after)
-
-    @cached_property
-    def rewards(self) -> dict[str, list[charts.Point]]:
-        return {
-            f"curve:{name}": charts.line(steps, means, self.bucket, low, high)
-            for name, (steps, means, low, high) in curves.rewards(self.run, self.after).items()
-        }

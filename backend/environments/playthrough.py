@@ -47,6 +47,8 @@ class Playthrough:
         self.fault: Fault | None = None
         """Of the environment: set once, and nothing is played after it."""
         self.done = False
+        self.opened = False
+        """Whether the environment has shown how it begins."""
         self.started = 0.0
         self._pauses, self._patience, self._clean = pauses, patience, clean
         self._session: Session | None = None
@@ -78,6 +80,7 @@ class Playthrough:
                 break
         self.opening, self.fingerprint, self.done = first.text or None, first.fingerprint, first.done
         self.start_facts, self._facts, self.images = first.facts, first.facts, first.images
+        self.opened = True
         return self._shown(first.text) or None
 
     async def _opened(self, task: Task) -> Observation:

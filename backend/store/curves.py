@@ -33,10 +33,11 @@ def keep(connection: sqlite3.Connection, step: int, episodes: Iterable[Counted])
     connection.executemany(f"INSERT INTO curves ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)
 
 
-def rewards(run: Path, after_step: int = -1) -> dict[str, list[tuple[Any, ...]]]:
-    """Name -> steps, means, 10 % and 90 % quantiles, of all environments together; None where nothing was scored."""
-    return _lines(run, "SELECT name, step, mean, low, high FROM curves WHERE step > ? AND environment = '' "
-                       "ORDER BY name, step", after_step)
+def rewards(run: Path, after_step: int = -1, environment: str = "") -> dict[str, list[tuple[Any, ...]]]:
+    """Name -> steps, means, 10 % and 90 % quantiles; None where nothing was scored. All environments together, or one
+    of a mix."""
+    return _lines(run, "SELECT name, step, mean, low, high FROM curves WHERE step > ? AND environment = ? "
+                       "ORDER BY name, step", after_step, codec.escape(environment))
 
 
 def metrics(run: Path, names: Sequence[str], after_step: int = -1) -> dict[str, list[tuple[Any, ...]]]:

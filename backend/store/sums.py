@@ -53,21 +53,37 @@ def catch_up(connection: sqlite3.Connection) -> None:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def steps(run: Path, after_step: int = -1, phase: str = "train",
-          names: Sequence[str] = _ADDED_UP) -> dict[str, Sequence[Any]]:
-    """As columns with one entry a step, all environments together: `step` and what adds up, or only some of that."""
+def steps(run: Path, after_step: int = -1, phase: str = "train", names: Sequence[str] = _ADDED_UP,
+          environment: str | None = None) -> dict[str, Sequence[Any]]:
+    """As columns with one entry a step: `step` and what adds up, or only some of that. All environments together, or
+    one of a mix."""
+    mine = None if environment is None else codec.escape(environment)
     with _open(run) as connection:
         if connection is None:
             rows = []
         elif _kept(connection):
             connection.row_factory = None
             rows = connection.execute(f"SELECT step, {', '.join(f'sum({name})' for name in names)} FROM tallies "
-                                      "WHERE phase = ? AND step > ? GROUP BY step", (phase, after_step)).fetchall()
+                                      "WHERE phase = ?1 AND step > ?2 AND (?3 IS NULL OR environment = ?3) GROUP BY step",
+                                      (phase, after_step, mine)).fetchall()
         else:
-            rows = [_merged(step, list(told), names) for step, told in
-                    groupby(_counted(connection, phase, after_step), key=itemgetter("step"))]
+            found = (row for row in _counted(connection, phase, after_step) if mine in (None, row["environment"]))
+            rows = [_merged(step, list(told), names) for step, told in groupby(found, key=itemgetter("step"))]
     columns = zip(*rows, strict=True) if rows else [()] * (1 + len(names))
     return dict(zip(("step", *names), columns, strict=True))
+
+
+def added(run: Path, names: Sequence[str], until_step: int) -> dict[str, int]:
+    """What the training steps up to and with this one add up to, unknown ones as nothing."""
+    with _open(run) as connection:
+        if connection is None:
+            return dict.fromkeys(names, 0)
+        if _kept(connection):
+            asked = ", ".join(f"coalesce(sum({name}), 0)" for name in names)
+            [row] = connection.execute(f"SELECT {asked} FROM tallies WHERE phase = 'train' AND step <= ?", (until_step,))
+            return dict(zip(names, row, strict=True))
+        rows = list(_counted(connection, "train", -1, until_step))
+        return {name: sum(row[name] or 0 for row in rows) for name in names}
 
 
 def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:

@@ -24,18 +24,20 @@ from backend.environments import Task
 from backend.records import UNSCORED, Episode, Policy
 from backend.rewards import Played, Terms, Verdict
 from backend.trainer.control_tokens import neutraliser
+from backend.trainer.live import Lane
 from backend.trainer.pause import Pause
 from backend.trainer.rollout import Round, Rounds, Seat, Spoken, Table, story
 
 
 class RecordedTrainer(GRPOTrainer):
     """`tables` by environment id; `record` takes the episodes of one generated batch on the main process only;
-    `say` takes what the trainer is doing, in words; `pause` waits for environments that went away."""
+    `say` takes what the trainer is doing, in words; `pause` waits for environments that went away; `live` tells which
+    episodes are being played."""
 
     def __init__(self, *, tables: dict[str, Table], terms: Terms, policy: Policy, record: Callable[[list[Episode]], None],
-                 say: Callable[[str], None], pause: Pause, greedy_evaluation: bool, attempt: int = 1, **of_trl):
+                 say: Callable[[str], None], pause: Pause, live: Lane, greedy_evaluation: bool, attempt: int = 1, **of_trl):
         self.tables, self.terms, self.policy, self.attempt = tables, terms, policy, attempt
-        self.record, self.say, self.pause, self.greedy_evaluation = record, say, pause, greedy_evaluation
+        self.record, self.say, self.pause, self.live, self.greedy_evaluation = record, say, pause, live, greedy_evaluation
         self._next_group: dict[tuple[str, int], int] = {}
         clean = neutraliser(of_trl["processing_class"])
         factories = {name: (lambda table=table: Seat(table, clean)) for name, table in tables.items()}
@@ -47,6 +49,14 @@ class RecordedTrainer(GRPOTrainer):
     def _generate_and_score_completions(self, inputs):
         phase, step = ("train", self.state.global_step + 1) if self.model.training else ("eval", self.state.global_step)
         self._seats = self._take_seats(inputs)
+        names = [self._place(phase, step, place) for place in range(len(inputs))]
+        with self.live.playing(phase, step, self._seats, names):
+            output = self._play_and_score(phase, step, inputs)
+        if phase == "train":
+            self.say(f"learning from step {step}")
+        return output
+
+    def _play_and_score(self, phase, step, inputs):
         self.say(f"opening {len(self._seats)} episodes of step {step}")
         started = time.perf_counter()
         self._await_all(seat.sit(task_of(row)) for seat, row in zip(self._seats, inputs, strict=True))
@@ -57,8 +67,6 @@ class RecordedTrainer(GRPOTrainer):
         advantages = output["advantages"].tolist()
         episodes = [self._episode(sample, advantages[sample]) for sample in range(len(inputs))]
         self._hand_on(phase, step, gather_object(episodes))
-        if phase == "train":
-            self.say(f"learning from step {step}")
         return output
 
     def _take_seats(self, inputs) -> list[Seat]:
@@ -87,7 +95,10 @@ class RecordedTrainer(GRPOTrainer):
         ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
         self._spoken = [self._said(of_one, mask) for of_one, mask in zip(ids, masks, strict=True)]
         self._truncated = [of_one[-1] not in ends or self._cut(sample) for sample, of_one in enumerate(ids)]
+        self.live.doing("scoring")
+        started = time.perf_counter()
         self._score()
+        mine["seconds/scoring"].append(time.perf_counter() - started)
         return generated
 
     def _score(self) -> None:
@@ -103,16 +114,19 @@ class RecordedTrainer(GRPOTrainer):
 
     def _generate_single_turn(self, *args, **kwargs):
         started = time.perf_counter()
+        self.live.doing("generating")
         if self.model.training or not self.greedy_evaluation:
             made = super()._generate_single_turn(*args, **kwargs)
         else:
             with _greedy(self):
                 made = super()._generate_single_turn(*args, **kwargs)
         self._model_seconds.append(time.perf_counter() - started)
+        self.live.doing("playing")
         return made
 
     def _tool_call_loop(self, prompts, prompt_ids, completion_ids, completions, *rest):
         self._rounds = Rounds(self._seats, completions, self.async_loop)
+        self.live.turns_of(self._rounds)
         self._sync_tool_dicts = [{} for _ in completions]
         self._async_tool_dicts = [self._rounds.tools(sample) for sample in range(len(completions))]
         return super()._tool_call_loop(prompts, prompt_ids, completion_ids, completions, *rest)
@@ -160,16 +174,20 @@ class RecordedTrainer(GRPOTrainer):
             turns=[turn.model_dump() for turn in turns],
         )
 
-    def _hand_on(self, phase: str, step: int, everyone: list[dict]) -> None:
+    def _place(self, phase: str, step: int, place: int) -> tuple[str, int, int]:
+        """Id, group and sample of one of the next batch to be handed on, all processes' episodes in order: the first
+        process's are the first."""
         size = self.num_generations if phase == "train" else self.num_generations_eval
-        first = self._next_group.get((phase, step), 0)
-        self._next_group = {(phase, step): first + len(everyone) // size}
+        group, sample = self._next_group.get((phase, step), 0) + place // size, place % size
+        name = f"{step}-{group}-{sample}" if phase == "train" else f"eval-{step}-{group}-{sample}"
+        return name + (f"-r{self.attempt}" if self.attempt > 1 else ""), group, sample
+
+    def _hand_on(self, phase: str, step: int, everyone: list[dict]) -> None:
         episodes = []
         for place, told in enumerate(everyone):
-            group, sample = first + place // size, place % size
-            name = f"{step}-{group}-{sample}" if phase == "train" else f"eval-{step}-{group}-{sample}"
-            name += f"-r{self.attempt}" if self.attempt > 1 else ""
+            name, group, sample = self._place(phase, step, place)
             episodes.append(Episode(id=name, phase=phase, step=step, attempt=self.attempt, group=group, sample=sample, **told))
+        self._next_group = {(phase, step): self._place(phase, step, len(everyone))[1]}
         if self.accelerator.is_main_process:
             self.record(episodes)
         self.pause.after(episodes)

@@ -135,6 +135,18 @@ async def _in_order(play: Playthrough, calls: list[tuple[str, Any]]) -> list[tup
     return answers
 
 
+def said_in(rounds: Rounds, sample: int, turns: list[Turn]) -> list[Turn]:
+    """An episode's turns so far with what the model said before its calls; waits for no answer."""
+    told, place = list(turns), 0
+    for message in list(rounds.completions[sample]):
+        this = rounds.played[sample].get(id(message))
+        if this and place < len(told):
+            told[place] = told[place].model_copy(update={"said": _text(message.get("content")), "thought": _text(
+                message.get("reasoning_content") or message.get("thinking"))})
+            place += len(this.calls)
+    return told
+
+
 @dataclass(frozen=True)
 class Spoken:
     """One assistant message as the model generated it."""

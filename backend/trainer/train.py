@@ -18,6 +18,7 @@ from backend.rewards.functions import fingerprint
 from backend.rewards.trouble import Trouble
 from backend.store import Run, RunWriter
 from backend.trainer import build
+from backend.trainer.live import Lane
 from backend.trainer.lookout import Lookout
 from backend.trainer.pause import Pause, StoppedWaiting
 from backend.trainer.recorder import RecordedTrainer, Reporter
@@ -65,6 +66,7 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             if writer else lambda episodes: None, say=say,
             pause=Pause(spec.train.pause_above, served.again, stop_agreed, say,
                         writer.event if writer else lambda event: None),
+            live=Lane(run.path if writer else None, Policy(kind="model", name=spec.model), state.num_processes),
             greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
         )
         trainer.remove_callback(PrinterCallback)  # Reporter says each step in one line
