@@ -237,3 +237,9 @@ def test_each_environment_of_a_mix_speaks_with_its_own_system_prompt(tmp_path):
         assert [message["content"] for message in system] == [spoken[episode.environment]] * bool(spoken[episode.environment])
         assert asked["role"] == "user" and asked["content"].endswith(f"\n\n{episode.opening}")
         assert asked["content"].startswith("Play it again.") == (episode.environment == "again")
+
+
+def test_the_reference_of_kl_is_the_model_after_its_warm_up(tmp_path):
+    run = trained(tmp_path, warm_up={"games": 32, "epochs": 2, "learning_rate": 1e-3}, train={"kl": 0.1})
+    kl = {point.step: point.value for point in run.metrics(["kl"])}
+    assert abs(kl[1]) < 1e-6 < kl[2], "before its first step the policy is the reference"

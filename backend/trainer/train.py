@@ -69,6 +69,8 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             live=Lane(run.path if writer else None, Policy(kind="model", name=spec.model), state.num_processes),
             greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
         )
+        if spec.warm_up and trainer.ref_model is not None:  # TRL loads it anew by its name, as it was before the warm-up
+            trainer.accelerator.unwrap_model(trainer.ref_model).load_state_dict(model.state_dict())
         trainer.remove_callback(PrinterCallback)  # Reporter says each step in one line
         if writer:
             writer.event(Event(at=time.time(), kind="start", text=f"training {spec.model} on {', '.join(tables)}"))
