@@ -459,6 +459,7 @@ def unlocked(folder):
 def test_an_older_file_gets_the_columns_it_lacks(run):
     run.writer().close()
     old = sqlite3.connect(run.path / "run.db")
+    old.execute("DROP INDEX idx_details_parent")
     old.execute("ALTER TABLE turns DROP COLUMN images")
     for column in ("images", "parent", "judged"):
         old.execute(f"ALTER TABLE details DROP COLUMN {column}")

@@ -2,11 +2,12 @@
 
     runs/<id>/spec.yaml      what was asked              written once
     runs/<id>/run.db         what happened               one writer: the trainer
+    runs/<id>/notes.db       what people say of it     written by pages
     runs/<id>/trainer.lock   held while a trainer lives
     runs/<id>/stop           there when a stop was asked for
     runs/<id>/trainer.log    what it printed
     runs/<id>/result.json    how it ended                written last
-    runs/studio.db           the queue, the saved reward sets and environments
+    runs/studio.db           the queue, the saved reward sets, environments and filters
     runs/worker.lock         held while a worker serves the folder
 """
 
@@ -14,6 +15,7 @@ import contextlib
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,15 +23,22 @@ from typing import NamedTuple
 from backend.errors import OrtamError, RunNotFound
 from backend.records import ENDED, FactValue, RewardTerm, RunSpec, RunStatus
 from backend.store.games import Game
+from backend.store.notes import Note
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
 from backend.store.reward_sets import RewardSet, RewardSets, terms_to_yaml
 from backend.store.run import Progress, Run, alive, birth, own_name
+from backend.store.saved_filters import SavedFilter, SavedFilters
 from backend.store.spec_file import refuse_secrets, to_yaml
 from backend.store.writing import RunWriter, held, hold_if_free, write_whole
 
-__all__ = ["CurvePoint", "EpisodeRow", "Game", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary",
-           "RunWriter", "Store", "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml", "to_yaml"]
+__all__ = ["CurvePoint", "EpisodeRow", "Game", "Note", "Place", "Progress", "Queue", "RewardSet", "Run", "RunSummary",
+           "RunWriter", "SavedFilter", "Store", "alive", "birth", "own_name", "refuse_secrets", "terms_to_yaml",
+           "to_yaml"]
+
+
+TAGGED_RUNS = 100
+"""Newest runs whose tags are suggested."""
 
 
 class RunSummary(NamedTuple):
@@ -58,6 +67,7 @@ class Store:
         self.folder = Path(folder)
         self.queue = Queue(self.folder)
         self._reward_sets = RewardSets(self.folder)
+        self._saved_filters = SavedFilters(self.folder)
         self._ended: dict[str, tuple[str, RunSummary]] = {}
 
     def create(self, spec: RunSpec) -> Run:
@@ -157,6 +167,28 @@ class Store:
         """Whether there was one."""
         return self._reward_sets.delete(name)
 
+    # --------------------------------------------------------------------------------------------- filters and tags
+
+    def saved_filters(self) -> list[SavedFilter]:
+        """By name."""
+        return self._saved_filters.all()
+
+    def save_filter(self, name: str, asked: str) -> None:
+        """Replaces what was saved under this name. Raises SpecError for what can't be saved."""
+        self._saved_filters.save(name, asked)
+
+    def delete_filter(self, name: str) -> bool:
+        """Whether there was one."""
+        return self._saved_filters.delete(name)
+
+    def tags(self) -> list[str]:
+        """Used in any of the newest runs, the commonest first."""
+        counted: Counter[str] = Counter()
+        for run in self._all()[:TAGGED_RUNS]:
+            with contextlib.suppress(OrtamError):  # one broken file must not hide the others
+                counted.update(run.tags())
+        return [tag for tag, _ in counted.most_common()]
+
     def last_facts(self, use: str) -> dict[str, FactValue]:
         """What each fact was in the newest recorded episode of this environment; empty where none was ever recorded."""
         for run in self._all():
@@ -176,12 +208,6 @@ class Store:
     def worker_alive(self) -> bool:
         """Whether some worker serves this folder now."""
         return held(self.folder / "worker.lock")
-
-    def named(self, name: str) -> list[Run]:
-        """Runs whose folder was made for a spec of this name; looks at names only."""
-        made = re.compile(rf"\d{{8}}-\d{{6}}-{re.escape(name)}(-\d+)?")
-        return [Run(self.folder / id) for id in self._names()
-                if made.fullmatch(id) and (self.folder / id / "spec.yaml").is_file()]
 
     def _names(self) -> list[str]:
         return os.listdir(self.folder) if self.folder.is_dir() else []

@@ -59,7 +59,7 @@ def _finite(name: str, written: str) -> float:
 
 
 def _plain(number: float) -> float | int:
-    return int(number) if number.is_integer() and abs(number) < 2**62 else number
+    return int(number) if float(number).is_integer() and abs(number) < 2**62 else number
 
 
 def conditions(filters: Mapping[str, Any], kept: Callable[[str], bool]) -> tuple[list[str], list[Any]]:

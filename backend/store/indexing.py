@@ -88,7 +88,7 @@ def condition(sought: Sought) -> tuple[str, list[Any]]:
     """For rows of `episodes`, where there is an index."""
     parts, parameters = [], []
     if sought.wanted:
-        parts.append("seq IN (SELECT rowid FROM words WHERE words MATCH ?)")
+        parts.append("+seq IN (SELECT rowid FROM words WHERE words MATCH ?)")
         parameters.append(" AND ".join(f"({phrase.match()})" for phrase in sought.wanted))
     if sought.without:
         parts.append("seq NOT IN (SELECT rowid FROM words WHERE words MATCH ?)")

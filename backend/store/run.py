@@ -16,6 +16,7 @@ from backend.records import ENDED, Episode, Event, Judged, MetricPoint, Result, 
 from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
 from backend.store.games import Game, games
+from backend.store.notes import Note, Notes
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE
@@ -50,6 +51,7 @@ class Run:
         self.path = path
         self.id = path.name
         self._reading = Reading(path / "run.db")
+        self.notebook = Notes(path)
 
     def __repr__(self) -> str:
         return f"Run({self.id})"
@@ -249,6 +251,16 @@ class Run:
                 continue
         return body.decode("utf-8", "replace"), offset + len(body)
 
+    # ----------------------------------------------------------------------------------------------- what people say
+
+    def notes(self) -> dict[str, Note]:
+        """By episode id: every episode that has a note or a tag; `notebook` writes them."""
+        return self.notebook.all()
+
+    def tags(self) -> dict[str, int]:
+        """How many episodes have each, the commonest first."""
+        return self.notebook.tags()
+
     # --------------------------------------------------------------------------------------------------- what happened
 
     def episodes(self, where: str | None = None, sort: str = "-step", limit: int | None = 50, offset: int = 0,
@@ -261,15 +273,21 @@ class Run:
         kind of fault), `task_or_seed`, `terms` ({name: Between}) and `tag`. Raises SpecError where an expression or a
         name can't be used.
         """
-        return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, filters)
+        return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, self._tagged(filters))
 
     def count_episodes(self, where: str | None = None, after: int | None = None, **filters: Any) -> int:
-        return self._reading.count(self._terms(where, ""), where, after, filters)
+        return self._reading.count(self._terms(where, ""), where, after, self._tagged(filters))
 
     def neighbours(self, id: str, where: str | None = None, sort: str = "-step",
                    **filters: Any) -> tuple[str | None, str | None]:
         """Ids before and after this episode in the same list; None at its ends, or where the list doesn't hold it."""
-        return self._reading.neighbours(id, self._terms(where, sort), where, sort, filters)
+        return self._reading.neighbours(id, self._terms(where, sort), where, sort, self._tagged(filters))
+
+    def _tagged(self, filters: dict[str, Any]) -> dict[str, Any]:
+        """`tag` as the ids of the episodes that have it."""
+        tag = filters.get("tag")
+        rest = {name: wanted for name, wanted in filters.items() if name != "tag"}
+        return {**rest, "id": self.notebook.tagged(tag)} if tag else rest
 
     def excerpts(self, rows: Sequence[EpisodeRow], find: str) -> dict[str, Excerpt]:
         """By episode id, where each of these holds what was looked for; long lists of long episodes aren't read whole."""

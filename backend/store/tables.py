@@ -1,4 +1,4 @@
-"""The tables of run.db and studio.db, and how their files are opened. No other module knows a column's type.
+"""The tables of run.db, notes.db and studio.db, and how their files are opened. No other module knows a column's type.
 
 sqlite-utils makes the tables with explicit types (a first None would otherwise make a TEXT column) and adds the columns
 that an older file lacks. The writer opens a file once; a reader opens it for one short question.
@@ -47,8 +47,8 @@ RUN: dict[str, dict[str, type]] = {
     "texts": {"digest": str, "body": bytes},
 }
 RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "steps": "step", "events": "seq",
-            "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name", "known": ("kind", "name"),
-            "texts": "digest", "tallies": ("phase", "step", "environment")}
+            "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
+            "known": ("kind", "name"), "texts": "digest", "tallies": ("phase", "step", "environment")}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
                "details": [("parent",)], "metrics": [("name", "step")],
                "tallies": [("phase", "step", "episodes", "tokens", "judged", "with_tokens")]}
@@ -57,8 +57,16 @@ STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pi
                     "ended": float, "code": int, "reason": str, "gpus": str},
           "reward_sets": {"name": str, "terms": str, "saved": float},
           "saved_environments": {"name": str, "use_": str, "options": str, "note": str, "told": str, "saved": float},
-          "imported_environments": {"id": str, "repository": str, "checkout": str, "card": str, "imported": float}}
-STUDIO_KEYS = {"queue": "run", "reward_sets": "name", "saved_environments": "name", "imported_environments": "id"}
+          "imported_environments": {"id": str, "repository": str, "checkout": str, "card": str, "imported": float},
+          "saved_filters": {"name": str, "asked": str, "saved": float}}
+STUDIO_KEYS = {"queue": "run", "reward_sets": "name", "saved_environments": "name", "imported_environments": "id",
+               "saved_filters": "name"}
+
+NOTES: dict[str, dict[str, type]] = {
+    "notes": {"episode": str, "text": str, "version": int, "at": float},
+    "earlier": {"episode": str, "version": int, "text": str},
+    "tags": {"episode": str, "tag": str, "at": float}}
+NOTES_KEYS = {"notes": "episode", "earlier": ("episode", "version"), "tags": ("episode", "tag")}
 
 
 def network_mount(path: Path) -> str | None:
