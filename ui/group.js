@@ -2,7 +2,7 @@
    turns are asked for when its card comes into sight, and only cards in sight are drawn. */
 
 window.ortamGroup = (element, server) => {
-  const root = element.querySelector(".o-group");
+  const root = element.querySelector(".o-group-page");
   const slot = root.querySelector("[data-slot=group]");
   const dialog = root.querySelector("dialog");
   let shown = null, ticket = 0, timer = 0, speed = 1;

@@ -74,7 +74,7 @@ def build(store, launcher) -> None:
     def compare(asked: dict[str, Any]) -> dict[str, Any]:
         return compared(store, *(str(asked.get(name, "")) for name in ("run", "one", "other")))
 
-    shell.html(f'<div class="o-group"><div data-slot="group">{shell.skeleton(4, tall=True)}</div>'
+    shell.html(f'<div class="o-group-page"><div data-slot="group">{shell.skeleton(4, tall=True)}</div>'
                f'{group_parts.keys(KEYS)}</div>', js_on_load=START, server_functions=[look, boards, compare])
 
 
@@ -119,7 +119,7 @@ def _found(store, asked: Asked) -> tuple[Any, Shown]:
     if asked.step is None or asked.group is None:
         missing = "step and group" if asked.step is None and asked.group is None else \
             "step" if asked.step is None else "group"
-        raise SpecError(missing, "missing in this address; open a group from an episode or from a step of its run")
+        raise SpecError("", f"the {missing} is missing in this address; open a group from an episode or from a step of its run")
     run = store.run(asked.run or "latest")
     where = {"step": asked.step, "group": asked.group, "phase": asked.phase}
     if asked.attempt is None:
@@ -130,7 +130,7 @@ def _found(store, asked: Asked) -> tuple[Any, Shown]:
         attempt = asked.attempt or 1
         known = run.groups(asked.step, asked.phase, attempt)
         told = f"its groups are {known[0]} to {known[-1]}" if known else "no episode was recorded at that step"
-        raise SpecError("group", f"the run {run.id} has no group {asked.group} at step {asked.step}"
+        raise SpecError("", f"the run {run.id} has no group {asked.group} at step {asked.step}"
                         f"{'' if asked.phase == 'train' else f' of the phase {asked.phase}'}; {told}")
     total = run.count_episodes(attempt=asked.attempt, **where)
     episodes = sorted((run.episode(row.id) for row in rows),

@@ -209,10 +209,11 @@ def card(episode: Episode, shown: Shown) -> str:
 
 def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
     weights = {term.name: term.weight for term in terms}
+    elsewhere = {term.name for term in terms if term.environments and episode.environment not in term.environments}
     rows = "".join(
         f'<tr title="{attribute(name)}: value × weight"><th scope="row">{text(name)}</th>'
         + (f"<td>{number(score)}<small> × {weights.get(name, 1.0):g}</small></td>" if score is not None else
-           '<td><span class="o-none">not scored</span></td>') + "</tr>" for name, score in episode.scores.items())
+           '<td><span class="o-none">not scored</span></td>') + "</tr>" for name, score in episode.scores.items() if name not in elsewhere)
     return (f'<table class="o-group-worth"><tbody>{rows}<tr class="o-sum"><th scope="row">total</th>'
             f"<td>{number(episode.total)}</td></tr><tr><th scope=\"row\">advantage</th>"
             f"<td>{advantage(episode.advantage)}</td></tr></tbody></table>")

@@ -104,7 +104,7 @@ def _dot(mark: Mark, now: bool, largest: float, many: bool) -> str:
     bar = ""
     if mark.reward:
         high = round(100 * min(abs(mark.reward) / largest, 1))
-        bar = f'<b class="{"o-plus" if mark.reward > 0 else "o-minus"}" style="--high:{max(high, 12)}%"></b>'
+        bar = f'<b class="{"o-plus" if mark.reward > 0 else "o-minus"}" style="--high:{high}"></b>'
     sign = SIGNS.get(mark.kind, "")
     return (f'<i{f" class={chr(34)}{css}{chr(34)}" if css else ""}{f" data-sign={chr(34)}{sign}{chr(34)}" if sign else ""}'
             f' title="{attribute(mark.hint)}">{bar}</i>')

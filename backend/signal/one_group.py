@@ -46,7 +46,7 @@ def parted(told: Parting, episodes: int) -> str:
 
 
 def _without(scored: Sequence[Episode], all_: int, cause: Cause, learnt: bool) -> str:
-    whom, total = _whom(len(scored), all_), f"{scored[0].total:.2f}"
+    whom, total = _whom(len(scored), all_), _number(scored[0].total or 0.0)
     nothing = ": no gradient" if learnt else ""
     if cause == "same total":
         return f"{whom} came to the same total, {total}{nothing}"
@@ -59,16 +59,16 @@ def _without(scored: Sequence[Episode], all_: int, cause: Cause, learnt: bool) -
 def _with_signal(scored: Sequence[Episode], all_: int) -> str:
     won = [episode.status == "won" for episode in scored]
     totals = [episode.total for episode in scored if episode.total is not None]
-    span = f"totals from {min(totals):.2f} to {max(totals):.2f}"
+    span = f"totals from {_number(min(totals))} to {_number(max(totals))}"
     if all(won):
         return f"{_whom(len(scored), all_)} won, with {span}"
     if not any(won):
         judged = any(episode.status in ("lost", "out_of_turns") for episode in scored)
-        return f"{'None of' if judged else 'All'} {_number(len(scored), all_)} {'won' if judged else 'ended'}, with {span}"
+        return f"{'None of' if judged else 'All'} {_of(len(scored), all_)} {'won' if judged else 'ended'}, with {span}"
     found = told_apart(scored, won)
     who = "the winner" if sum(won) == 1 else "each winner"
     alone = "; " + (f"{who} played {found[1].words} at turn {found[0]}, and nobody else did" if found else span)
-    return f"{sum(won)} of {_number(len(scored), all_)} won{alone}"
+    return f"{sum(won)} of {_of(len(scored), all_)} won{alone}"
 
 
 def _whom(scored: int, all_: int) -> str:
@@ -77,8 +77,12 @@ def _whom(scored: int, all_: int) -> str:
     return "Both" if scored == 2 else f"All {scored}"
 
 
-def _number(scored: int, all_: int) -> str:
-    return str(scored) if scored == all_ else f"the {scored} that were scored"
+def _of(scored: int, all_: int) -> str:
+    return f"the {scored}" if scored == all_ else f"the {scored} that were scored"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _unscored(episodes: Sequence[Episode]) -> str:
