@@ -11,18 +11,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from openreward.environments import Server as SdkServer
 
 from backend.cli import main
 from backend.cli.playing import understood
 from backend.environments import Tool
+from backend.environments.examples.ors_server import Locks
 from backend.environments.serving import Server
 from backend.errors import OrtamError, RewardError, SpecError
 from backend.play import Sittings, by_hand, chosen, worth_by
 from backend.records import RewardTerm, RunSpec
 from backend.store import Store
 from tests.openenv_servers import mcp_cases
-from ui.play import comparison
-from ui.play_parts import drawn
+from tests.ors_servers import serving
+from ui.play import choice, comparison, number_of
+from ui.play_parts import drawn, news
 from ui.tool_forms import tool_forms
 
 ROOT = Path(__file__).parent.parent
@@ -54,6 +57,12 @@ def odd():
                str(os.getpid())]
     with Server(command, "odd") as server:
         yield server.url
+
+
+@pytest.fixture(scope="module")
+def ors():
+    with serving(SdkServer([Locks]).app) as url:
+        yield url
 
 
 def only_run(store):
@@ -253,6 +262,59 @@ def test_a_baseline_says_what_each_player_earns_and_people_beside_them(store, si
     rows = re.findall(r"<tr><td>(.*?)</td>.*?<b>(.*?)</b>", answer["html"])
     assert [name for name, _ in rows] == ["perfect", "random", "by hand"] and rows[0][1] == "1.50"
     assert by_hand(only_run(store)).games == 1 and only_run(store).count_episodes() == 13
+
+
+def test_a_baseline_starts_at_a_numbered_task_and_ends_where_the_list_does(store, sittings, ors):
+    tick = threading.Event()
+    for task, games, tasks in (("2", 3, [2, 3, 4]), ("11", 20, [11, 12])):
+        id = sittings.compare(chosen(store, f"ors+{ors}#locks", task=task), games)
+        while not comparison(store, sittings, id)["done"]:
+            tick.wait(0.02)
+        played = {int(re.match(r"train/(\d+)", each.task.key)[1]) for each in sittings.compared(id).baseline.sittings}
+        assert sorted(played) == tasks and not sittings.compared(id).problem
+
+
+def test_the_tools_are_those_of_the_task_also_when_it_is_over(store, sittings, ors):
+    for task, its, others in (("0", "turn-dial", "press-keys"), ("10", "press-keys", "turn-dial")):
+        id = sittings.begin(chosen(store, f"ors+{ors}#locks", task=task))
+        shown = drawn(sittings.look(id))["html"]
+        assert f'data-tool="{its}"' in shown and f'data-tool="{others}"' not in shown
+        sittings.call(id, "look", {})
+        ended = drawn(sittings.end(id))["html"]
+        assert f'<b class="o-mono">{its}</b>' in ended and f'<b class="o-mono">{others}</b>' not in ended
+
+
+# ------------------------------------------------------------------------------------------------- what the page sends
+
+
+def test_a_call_sends_back_only_what_is_new(store, sittings):
+    id, sizes = sittings.begin(chosen(store, "catch")), []
+    for turn in range(8):
+        answer = news(sittings.call(id, "stay", {}), turn)
+        sizes.append(len(json.dumps(answer)))
+        assert "html" not in answer and answer["turn"] == turn + 1
+        assert re.findall('<section [^>]*data-turn="([0-9]+)"', answer["cards"]) == [str(turn + 1)]
+    assert sizes[-1] < 1.2 * sizes[1] and len(drawn(sittings.look(id))["html"]) > 1.5 * sizes[-1]
+    assert answer["rows"].startswith('<tr data-turn="8">') and 'data-turn="6"' not in answer["rows"]
+    for odd in (None, -1, 9, "2", True):
+        assert 'data-turn="1"' in news(sittings.look(id), odd)["html"]
+
+
+@pytest.mark.parametrize("asked, said", [
+    ({"use": "catch", "seed": "-1"}, "seed must be one whole number"), ({"use": "catch", "seed": "9" * 5000}, "seed must be one"),
+    ({"use": "catch", "seed": "99999999999"}, "seed: must be 0 to"), ({"use": "catch", "task": "5-9"}, "one task"),
+    ({"use": "ors+http://127.0.0.1:9", "seed": "5-9"}, "task must be one whole number"), ({"use": "  "}, "choose an environment"),
+    ({"use": "catch", "options": "[" * 100_000}, "aren't JSON"), ({"use": "catch", "options": "[1]"}, "JSON object"),
+    ({"use": "catch", "worth": "run:nothing"}, "no runs yet"), ({"use": ["catch"], "seed": {}}, "whole number")])
+def test_what_is_wrong_in_a_field_is_one_sentence(store, asked, said):
+    with pytest.raises(OrtamError, match=re.escape(said)):
+        choice(store, asked)
+
+
+@pytest.mark.parametrize("games", ["many", "-3", "1.5", "9" * 40])
+def test_so_many_games_are_a_whole_number(games):
+    with pytest.raises(OrtamError, match="games must be one whole number"):
+        number_of({"games": games}, "games", 20)
 
 
 # --------------------------------------------------------------------------------------------------------------- forms

@@ -83,8 +83,11 @@ window.ortamPlay = (root, server) => {
     const opened = [...slots.table.querySelectorAll(".o-tool-fold[open] [data-tool]")].map((form) => form.dataset.tool);
     const back = at && { tool: at.closest("[data-tool]").dataset.tool, argument: at.dataset.argument };
     game = { ...answer, id: answer.id ?? game.id };
-    delete game.html;
-    slots.table.innerHTML = answer.html;
+    for (const heavy of ["html", "parts", "cards", "rows"]) delete game[heavy];
+    answer.html ? slots.table.innerHTML = answer.html : renew(answer);
+    const board = slots.table.querySelector("[data-part=board]");
+    slots.table.querySelector(".o-tabled").classList.toggle("o-boardless", !board.firstChild);
+    slots.table.querySelector(".o-turns").classList.toggle("o-first", !game.turn && !game.over);
     for (const form of slots.table.querySelectorAll(".o-tool-fold [data-tool]")) if (opened.includes(form.dataset.tool)) form.parentElement.open = true;
     baseline.hidden = false;
     document.title = `${answer.title} · Play · Ortam`;
@@ -94,6 +97,17 @@ window.ortamPlay = (root, server) => {
     if (field) field.focus({ preventScroll: true });
     else if (fresh || at) slots.table.querySelector(".o-guess input, .o-over .o-primary")?.focus({ preventScroll: true });
     if (game.script && !game.over) timer = setTimeout(advance, STEP);
+  };
+
+  /* Only what is new comes: parts take the place of those before them, turns join the ones that are there. */
+  const renew = ({ parts, cards, rows }) => {
+    for (const [name, html] of Object.entries(parts)) slots.table.querySelector(`[data-part=${name}]`).innerHTML = html;
+    slots.table.querySelector(".o-cards > .o-end").insertAdjacentHTML("beforebegin", cards);
+    const after = slots.table.querySelector(".o-after tbody");
+    if (!after) return;
+    after.insertAdjacentHTML("afterbegin", rows);
+    const seen = new Set();
+    for (const row of [...after.rows].slice(0, 64)) seen.has(row.dataset.turn) ? row.remove() : seen.add(row.dataset.turn);
   };
 
   const ask = async (work) => {
@@ -106,8 +120,8 @@ window.ortamPlay = (root, server) => {
     } catch { if (mine === ticket) lost(); }
     if (mine === ticket) waits(false);
   };
-  const act = (tool, sent) => ask(() => server.call({ id: game.id, tool, arguments: sent }));
-  const advance = () => ask(() => server.advance({ id: game.id }));
+  const act = (tool, sent) => ask(() => server.call({ id: game.id, known: game.turn, tool, arguments: sent }));
+  const advance = () => ask(() => server.advance({ id: game.id, known: game.turn }));
 
   // -------------------------------------------------------------------------------------------------- what is sent
 
@@ -214,7 +228,7 @@ window.ortamPlay = (root, server) => {
     if (button.dataset.call) return void act(open(button.dataset.call), JSON.parse(open(button.dataset.arguments)));
     if (button.dataset.player) return void begin(button.dataset.player);
     switch (button.dataset.do) {
-      case "end": clearTimeout(timer); return void ask(() => server.end({ id: game.id }));
+      case "end": clearTimeout(timer); return void ask(() => server.end({ id: game.id, known: game.turn }));
       case "again": return void begin();
       case "next": delete extra.task; setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
       case "rub": rub(); return word()?.focus();

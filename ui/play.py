@@ -5,12 +5,13 @@ played (`/play?use=wordle&seed=3`), so that it can be sent to someone, who then 
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
-from backend.play import Chosen, Sittings, by_hand, chosen, players_of, worth_by
+from backend.play import Chosen, Seat, Sittings, by_hand, chosen, players_of, worth_by
 from ui import play_parts, shell
 from ui.written import attribute, counted, text
 
@@ -49,30 +50,33 @@ def build(store, launcher) -> None:
                              "players": play_parts.players(players_of(use))})
 
     def begin(asked: Asked) -> Answer:
-        return said(lambda: table(sittings.begin(choice(store, asked), asked.get("player"), asked.get("instead"))))
+        player, instead = (str(asked[name]) if asked.get(name) else None for name in ("player", "instead"))
+        return said(lambda: table(sittings.begin(choice(store, asked), player, instead)))
 
     def look(asked: Asked) -> Answer:
         return said(lambda: table(str(asked.get("id"))))
 
     def call(asked: Asked) -> Answer:
-        return said(lambda: drawn(sittings.call(str(asked.get("id")), str(asked.get("tool")), asked.get("arguments"))))
+        return said(lambda: news(asked, sittings.call(str(asked.get("id")), str(asked.get("tool")), asked.get("arguments"))))
 
     def advance(asked: Asked) -> Answer:
-        return said(lambda: drawn(sittings.advance(str(asked.get("id")))))
+        return said(lambda: news(asked, sittings.advance(str(asked.get("id")))))
 
     def end(asked: Asked) -> Answer:
-        return said(lambda: drawn(sittings.end(str(asked.get("id")))))
+        return said(lambda: news(asked, sittings.end(str(asked.get("id")))))
 
     def compare(asked: Asked) -> Answer:
-        return said(lambda: {"id": sittings.compare(choice(store, asked), int(asked.get("games") or GAMES))})
+        return said(lambda: {"id": sittings.compare(choice(store, asked), number_of(asked, "games", GAMES))})
 
     def compared(asked: Asked) -> Answer:
         return said(lambda: comparison(store, sittings, str(asked.get("id"))))
 
     def table(id: str) -> Answer:
-        return {"id": id, **drawn(sittings.look(id))}
+        return {"id": id, **play_parts.drawn(sittings.look(id))}
 
-    drawn = play_parts.drawn
+    def news(asked: Asked, seat: Seat) -> Answer:
+        return play_parts.news(seat, asked.get("known"))
+
     shell.html(page(read_only=launcher is None), js_on_load=START,
                server_functions=[about, begin, look, call, advance, end, compare, compared])
 
@@ -82,19 +86,27 @@ def choice(store, asked: Asked) -> Chosen:
     options = asked.get("options")
     try:
         options = json.loads(options) if isinstance(options, str) and options.strip() else options or {}
-    except ValueError:
+    except (ValueError, RecursionError):
         raise OrtamError("options in this address aren't JSON; leave them out, or write them as {\"name\": value}"
                          ) from None
     if not isinstance(options, dict):
         raise OrtamError("options in this address must be a JSON object, such as {\"name\": value}")
-    number, task = str(asked.get("seed") or "").strip(), str(asked.get("task") or "").strip()
-    if number and not number.isdecimal():
-        raise OrtamError(f"seed must be a whole number, not {number!r:.40}")
-    use = str(asked.get("use") or "")
-    if use.startswith(LISTS_TASKS) and number and not task:
-        number, task = "", number
-    return chosen(store, use, int(number) if number else None, task or None, worth=str(asked.get("worth") or ""),
-                  options=options)
+    use, task = str(asked.get("use") or ""), str(asked.get("task") or "").strip()
+    listed = use.startswith(LISTS_TASKS)
+    number = number_of(asked, "seed", None, "task" if listed else "seed")
+    if listed and number is not None and not task:
+        number, task = None, str(number)
+    return chosen(store, use, number, task or None, worth=str(asked.get("worth") or ""), options=options)
+
+
+def number_of(asked: Asked, field: str, default: int | None, name: str = "") -> int | None:
+    """Raises OrtamError for what is no whole number, which the sentence calls `name`."""
+    written = str(asked.get(field) if asked.get(field) is not None else "").strip()
+    if not written:
+        return default
+    if not re.fullmatch(r"[0-9]{1,12}", written):
+        raise OrtamError(f"{name or field} must be one whole number, such as 5, not {written!r:.40}")
+    return int(written)
 
 
 def comparison(store, sittings: Sittings, id: str) -> Answer:

@@ -9,8 +9,8 @@ from backend.records import Episode
 from ui import shell
 from ui.player import worth
 from ui.tool_forms import tool_forms
-from ui.turns import cards, fault_box
-from ui.viewers import Viewer, screen, viewer
+from ui.turns import cards, cards_after, fault_box
+from ui.viewers import screen, viewer
 from ui.written import attribute, block, number, text
 
 KEYBOARDS = {"wordle": "guess", "catch": "arrows"}
@@ -18,21 +18,36 @@ KEYBOARDS = {"wordle": "guess", "catch": "arrows"}
 
 
 def drawn(seat: Seat) -> dict[str, Any]:
-    """Everything on the table, as HTML by the slot it belongs in, and what the script needs to know."""
+    """Everything on the table as `html`, and what the script needs to know."""
     sitting, episode = seat.sitting, seat.sitting.episode()
-    drawn_by = viewer(episode, sitting.description.viewer)
-    board = _board(drawn_by, episode)
-    first = "" if episode.turns or sitting.ended else " o-first"
-    return {
-        "html": (f'<div class="o-tabled{"" if board else " o-boardless"}">{_head(sitting, episode)}'
-                 f'<div class="o-play">{board}<div class="o-turns{first}">{_move(seat, episode)}'
-                 f"{cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns), drawn_by is screen)}</div>"
-                 f'<div class="o-play-worth">{worth(episode, sitting.terms.terms)}{_after_each(sitting)}</div></div>'
-                 f"</div>"),
-        "over": sitting.ended, "script": sitting.policy.kind == "script", "turn": len(episode.turns),
-        "keys": KEYBOARDS.get(sitting.description.viewer, "") if not sitting.ended else "",
-        "title": sitting.description.title,
-    }
+    on_stage = viewer(episode, sitting.description.viewer) is screen
+    parts = {name: f'<div data-part="{name}">{html}</div>' for name, html in _parts(seat, episode).items()}
+    told = cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns), on_stage)
+    html = (f'<div class="o-tabled">{parts["head"]}<div class="o-play">{parts["board"]}<div class="o-turns">'
+            f'{parts["move"]}{told}</div><div class="o-play-worth">{parts["worth"]}{_after_each(sitting)}</div></div></div>')
+    return {"html": html, **_state(sitting, episode)}
+
+
+def news(seat: Seat, known: Any) -> dict[str, Any]:
+    """What came after the first `known` turns, which the page shows already: `parts` by name, `cards` and `rows`."""
+    sitting, episode = seat.sitting, seat.sitting.episode()
+    if type(known) is not int or not 0 <= known <= len(episode.turns):
+        return drawn(seat)
+    on_stage = viewer(episode, sitting.description.viewer) is screen
+    return {"parts": _parts(seat, episode), "cards": "".join(cards_after(episode, known, len(episode.turns), on_stage)),
+            "rows": _rows(sitting, known), **_state(sitting, episode)}
+
+
+def _parts(seat: Seat, episode: Episode) -> dict[str, str]:
+    """What changes with each turn and never grows."""
+    return {"head": _head(seat.sitting, episode), "board": _board(seat.sitting, episode), "move": _move(seat, episode),
+            "worth": worth(episode, seat.sitting.terms.terms)}
+
+
+def _state(sitting: Sitting, episode: Episode) -> dict[str, Any]:
+    return {"over": sitting.ended, "script": sitting.policy.kind == "script", "turn": len(episode.turns),
+            "keys": KEYBOARDS.get(sitting.description.viewer, "") if not sitting.ended else "",
+            "title": sitting.description.title}
 
 
 def _head(sitting: Sitting, episode: Episode) -> str:
@@ -45,8 +60,8 @@ def _head(sitting: Sitting, episode: Episode) -> str:
     return f'<div class="o-row o-tabled-head"><h2 class="o-h2">{text(sitting.description.title)}</h2>{chip}{told}</div>'
 
 
-def _board(drawn_by: Viewer, episode: Episode) -> str:
-    frames = drawn_by.frames(episode)
+def _board(sitting: Sitting, episode: Episode) -> str:
+    frames = viewer(episode, sitting.description.viewer).frames(episode)
     if frames:
         return f'<div class="o-stage" data-way="on"><figure class="o-frame o-now">{frames[-1]}</figure></div>'
     return ""
@@ -103,19 +118,25 @@ def _over(seat: Seat, episode: Episode) -> str:
 
 
 def _after_each(sitting: Sitting) -> str:
-    """The terms' values after every turn, the newest first."""
+    """The terms' values after every turn, the newest first; hidden by the stylesheet while there is none."""
     names = [term.name for term in sitting.terms.terms]
-    if not names or len(sitting.worth) < 2:
+    if not names:
         return ""
-    rows = []
-    for turn in range(len(sitting.worth) - 1, 0, -1):
-        scores = sitting.worth[turn]
-        cells = "".join(f"<td>{_cell(scores[name])}</td>" for name in names)
-        rows.append(f'<tr><th scope="row">{turn}</th>{cells}<td><b>{_cell(sitting.terms.total(scores))}</b></td></tr>')
     heads = "".join(f'<th scope="col" title="{attribute(name)}">{text(name)}</th>' for name in names)
     return (f'<section class="o-after"><h2 class="o-h2">After each turn</h2><div class="o-scroll"><table><thead><tr>'
-            f'<th scope="col">turn</th>{heads}<th scope="col">total</th></tr></thead><tbody>{"".join(rows)}</tbody>'
+            f'<th scope="col">turn</th>{heads}<th scope="col">total</th></tr></thead><tbody>{_rows(sitting, 0)}</tbody>'
             "</table></div></section>")
+
+
+def _rows(sitting: Sitting, known: int) -> str:
+    """Of the turns after the first `known`; the last one of those again, since judges are asked at the end."""
+    rows = []
+    for turn in range(len(sitting.worth) - 1, max(0, known - 1), -1):
+        scores = sitting.worth[turn]
+        cells = "".join(f"<td>{_cell(scores[term.name])}</td>" for term in sitting.terms.terms)
+        rows.append(f'<tr data-turn="{turn}"><th scope="row">{turn}</th>{cells}<td><b>'
+                    f"{_cell(sitting.terms.total(scores))}</b></td></tr>")
+    return "".join(rows)
 
 
 def _cell(value: float | None) -> str:

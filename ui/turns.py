@@ -16,13 +16,17 @@ def cards(episode: Episode, tools: Sequence[Mapping[str, Any]], now: int, on_sta
 
     `on_stage`: the board draws each turn's last picture, so it isn't drawn again.
     """
-    moments = facts.over_time(episode)
-    drawn = [_start(episode, tools, now == 0, on_stage)]
-    drawn += [_card(turn, k, len(episode.turns), moments[k - 1], moments[k], k == now, on_stage)
-              for k, turn in enumerate(episode.turns, 1)]
+    drawn = [_start(episode, tools, now == 0, on_stage), *cards_after(episode, 0, now, on_stage)]
     why = f", {episode.stop}" if episode.stop else ""
     end = f'<p class="o-end o-muted">End: {text(episode.status.replace("_", " ") + why)}.</p>'
     return f'<div class="o-cards" aria-live="polite">{"".join(drawn)}{end}</div>'
+
+
+def cards_after(episode: Episode, turn: int, now: int, on_stage: bool = False) -> list[str]:
+    """Those of the turns after so many."""
+    moments = facts.over_time(episode)
+    return [_card(episode.turns[k - 1], k, len(episode.turns), moments[k - 1], moments[k], k == now, on_stage)
+            for k in range(turn + 1, len(episode.turns) + 1)]
 
 
 def fault_box(fault: Fault, title: str = "") -> str:

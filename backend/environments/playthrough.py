@@ -52,6 +52,8 @@ class Playthrough:
         self.started = 0.0
         self._pauses, self._patience, self._clean = pauses, patience, clean
         self._session: Session | None = None
+        self._tools: tuple[Tool, ...] = ()
+        """Of the task, as its session told them last: they are known once it is closed, too."""
         self._clock: float | None = None
         self._seconds: float | None = None
         self._facts: dict[str, FactValue] = {}
@@ -80,6 +82,7 @@ class Playthrough:
                 break
         self.opening, self.fingerprint, self.done = first.text or None, first.fingerprint, first.done
         self.start_facts, self._facts, self.images = first.facts, first.facts, first.images
+        self._tools = getattr(self._session, "tools", None) or ()
         self.opened = True
         return self._shown(first.text) or None
 
@@ -122,7 +125,8 @@ class Playthrough:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Those of the task, where tasks differ in them."""
-        return getattr(self._session, "tools", None) or self.source.describe().tools
+        self._tools = getattr(self._session, "tools", None) or self._tools
+        return self._tools or self.source.describe().tools
 
     @property
     def facts(self) -> dict[str, FactValue]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from backend.environments import EPISODE_FACTS, Description, Source, Task
 from backend.environments.players import players
 from backend.environments.sources import check
+from backend.environments.tasks import LARGEST
 from backend.errors import RunNotFound, SpecError
 from backend.records import EnvironmentSpec, RewardTerm, TaskSelection
 from backend.rewards import Terms
@@ -35,8 +36,12 @@ def chosen(store: Store, use: str, seed: int | None = None, task: str | None = N
 
     Raises SpecError, RunNotFound.
     """
-    if seed is not None and not 0 <= seed < 2**31:
-        raise SpecError("seed", f"must be 0 to {2**31 - 1:,}, not {seed}")
+    if not use.strip():
+        raise SpecError("use", "is empty; choose an environment, or write where it comes from")
+    if seed is not None and not 0 <= seed < LARGEST:
+        raise SpecError("seed", f"must be 0 to {LARGEST - 1:,}, not {seed}")
+    if task is not None and not re.fullmatch(r"[0-9]{1,10}", task.strip()):
+        raise SpecError("task", f"{task!r:.40} is no task number; a game is played on one task: write its number, such as 5")
     selection = TaskSelection(count=1, first_seed=seed or 0, split=split or None,
                               indices=None if task is None else (task,))
     found, rewards = _by(store, use, worth)

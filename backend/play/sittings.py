@@ -15,10 +15,10 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from backend.environments import Source
+from backend.environments import Source, Task
 from backend.environments.sources import reach, source
-from backend.environments.tasks import USUAL
-from backend.errors import OrtamError
+from backend.environments.tasks import USUAL, numbers
+from backend.errors import OrtamError, SpecError
 from backend.play.baseline import Baseline
 from backend.play.choosing import Chosen, task_of
 from backend.play.keeping import Kept, keep
@@ -167,10 +167,7 @@ class Sittings:
         if sum(not series.work.done() for series in self._series.values()) >= 2:
             raise OrtamError("two comparisons are under way here already; try again when one has ended")
         name, there = await self._reach(asked.environment)
-        selection = asked.environment.tasks
-        start = int(selection.indices[0]) if selection.indices else None
-        span = {"count": games} if start is None else {"indices": (f"{start}-{start + games - 1}",)}
-        tasks = there.tasks(selection.model_copy(update=span), asked.environment.options)[:games]
+        tasks = _tasks_from(there, asked.environment, games)
         baseline = Baseline(asked.environment, there, asked.terms(there.describe()), tasks)
         id = secrets.token_urlsafe(16)
         self._series[id] = Series(baseline, name, asyncio.create_task(self._play_all(id, baseline)))
@@ -257,6 +254,20 @@ class Sittings:
             await asyncio.sleep(SWEEP)
             with contextlib.suppress(Exception):
                 await self._sweep(time.monotonic())
+
+
+def _tasks_from(source: Source, asked: EnvironmentSpec, games: int) -> list[Task]:
+    """`games` tasks from the one that is asked for on; fewer where the environment's list ends."""
+    chosen = asked.tasks
+    if not chosen.indices:
+        return source.tasks(chosen.model_copy(update={"count": games}), asked.options)[:games]
+    start = numbers(chosen.indices)[0]
+    try:
+        span = {"indices": (f"{start}-{start + games - 1}",)}
+        return source.tasks(chosen.model_copy(update=span), asked.options)
+    except SpecError:
+        listed = source.tasks(chosen.model_copy(update={"indices": None, "count": start + games}), asked.options)
+        return listed[start:] or source.tasks(chosen, asked.options)
 
 
 async def _nothing() -> None:
