@@ -70,20 +70,22 @@ def unrepeatable(episode: Episode, turns: int) -> str:
     return ""
 
 
+def selection_of(episode: Episode) -> TaskSelection | None:
+    """Of its task alone; None where neither a seed nor a number of a list names it."""
+    if episode.seed is not None:
+        return TaskSelection(count=1, first_seed=episode.seed)
+    listed = LISTED.fullmatch(str(episode.task))
+    return TaskSelection(split=listed["split"], indices=(int(listed["index"]),)) if listed else None
+
+
 def task_of(source: Source, asked: EnvironmentSpec, episode: Episode) -> Task:
     """The task an episode played, as its environment gives it now. Raises CannotRepeat, and OrtamError of the source."""
     key = str(episode.task) if episode.task is not None else None
-    listed = LISTED.fullmatch(key or "")
-    if episode.seed is not None:
-        wanted = TaskSelection(count=1, first_seed=episode.seed)
-    elif listed:
-        wanted = TaskSelection(split=listed["split"], indices=(int(listed["index"]),))
-    else:
-        wanted = asked.tasks
-    tasks = source.tasks(wanted, asked.options)
+    named = selection_of(episode)
+    tasks = source.tasks(named or asked.tasks, asked.options)
     found = next((task for task in tasks if key is None or task.key == key), None)
     if found is None:
-        there = f"; in its place stands {_quoted(tasks[0].key)}" if listed and tasks else ""
+        there = f"; in its place stands {_quoted(tasks[0].key)}" if named and tasks else ""
         raise CannotRepeat(f"the environment has no task {_quoted(key)} any more{there}, so the game can't be begun again")
     return found
 

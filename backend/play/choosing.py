@@ -84,17 +84,18 @@ def _by(store: Store, use: str, worth: str) -> tuple[EnvironmentSpec | None, tup
         saved = store.reward_set(name)
         if saved is None:
             raise SpecError("worth", f"there is no reward set {name!r:.60}; choose another")
-        return None, _applying(saved.terms, None)
+        return None, applying(saved.terms, None)
     if kind != "run":
         raise SpecError("worth", f"{worth!r:.60} is no run and no reward set; write run:ID or set:NAME")
     run = store.run(name)
     asked = next((each for each in run.spec.environments if each.use == use), None)
     if asked is None:
         raise RunNotFound(f"the run {run.id} doesn't play {use}; choose one that does")
-    return asked, _applying(run.spec.rewards, asked.id)
+    return asked, applying(run.spec.rewards, asked.id)
 
 
-def _applying(terms: Sequence[RewardTerm], environment: str | None) -> tuple[RewardTerm, ...]:
+def applying(terms: Sequence[RewardTerm], environment: str | None) -> tuple[RewardTerm, ...]:
+    """Those that apply to one environment, as terms of a run that has no other."""
     return tuple(term.model_copy(update={"environments": None}) for term in terms
                  if not term.environments or environment is None or environment in term.environments)
 

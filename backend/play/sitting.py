@@ -1,25 +1,45 @@
 """One episode being played by hand or by a script, with what it is worth so far."""
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from backend.environments import Source, Task, Tool, first_messages
 from backend.environments.players import Player, players
 from backend.environments.playthrough import Playthrough
+from backend.environments.repeating import repeat
 from backend.errors import SpecError
-from backend.records import UNSCORED, EnvironmentSpec, Episode, EpisodeStatus, FactValue, Policy, RewardTerm
+from backend.records import UNSCORED, EnvironmentSpec, Episode, EpisodeStatus, FactValue, Policy, RewardTerm, Turn
 from backend.rewards import Played, Terms, Verdict
 
+if TYPE_CHECKING:
+    from backend.play.forking import Fork
+
 HUMAN = Policy(kind="human", name="")
+OF_A_PLAYER: dict[str, FactValue] = {"truncated": False, "completion_tokens": None}
+"""Facts of an episode that no model played."""
+
+
+class Moment(NamedTuple):
+    """A playthrough as it stood after one of its turns: what a scripted player looks at."""
+
+    source: Source
+    opening: str | None
+    tools: tuple[Tool, ...]
+    turns: list[Turn]
+    facts: dict[str, FactValue]
 
 
 class Sitting:
     def __init__(self, asked: EnvironmentSpec, source: Source, terms: Sequence[RewardTerm], task: Task,
-                 player: str | None = None, pauses: tuple[float, ...] | None = None):
-        """`player` names a scripted player; None is a person. Raises SpecError for a player that isn't known."""
-        self.asked, self.source, self.task = asked, source, task
+                 player: str | None = None, pauses: tuple[float, ...] | None = None, fork: "Fork | None" = None):
+        """`player` names a scripted player; None is a person. A fork begins with its parent's turns.
+
+        Raises SpecError for a player that isn't known.
+        """
+        self.asked, self.source, self.task, self.fork = asked, source, task, fork
         self.description = source.describe()
         self.terms = Terms(terms)
         self.policy = HUMAN if player is None else Policy(kind="script", name=player)
@@ -35,9 +55,18 @@ class Sitting:
         self._one_at_a_time = asyncio.Lock()
 
     async def begin(self) -> None:
+        """Raises CannotRepeat for a fork whose turns come out differently than recorded."""
         self.terms.load()
-        await self.play.begin(self.task)
-        self._weigh()
+        if self.fork is None:
+            await self.play.begin(self.task)
+            self._weigh()
+        else:
+            await repeat(self.play, self.fork.episode, self.fork.parent.turn)
+            for moment in self._moments():
+                self.worth.append(self.terms.score({**moment.facts, **OF_A_PLAYER}, self.asked.id, moment.turns))
+                if self._player is not None and len(moment.turns) < len(self.play.turns):
+                    with contextlib.suppress(Exception):  # it only looks; what it would have done there is of no matter
+                        self._player(cast(Playthrough, moment))
         if self.over:
             await self.end()
 
@@ -55,7 +84,10 @@ class Sitting:
         """The scripted player's next call, or its end where it stops."""
         if self._player is None or self.ended:
             return
-        move = self._player(self.play)
+        try:
+            move = self._player(self.play)
+        except (LookupError, ValueError) as error:  # a script may meet a game it would never have come to
+            return await self.end(f"the {self.policy.name} player knows no move here ({type(error).__name__})")
         if move is None:
             await self.end("the player made no further call")
         else:
@@ -97,7 +129,7 @@ class Sitting:
 
     @property
     def facts(self) -> dict[str, FactValue]:
-        return {**self.play.facts, "truncated": False, "completion_tokens": None}
+        return {**self.play.facts, **OF_A_PLAYER}
 
     def episode(self, **place: Any) -> Episode:
         """As it stands; `place` is its id, group and sample in a run."""
@@ -107,7 +139,7 @@ class Sitting:
         return Episode(
             **{"id": "now", "phase": "play", "step": 0, "group": 0, "sample": 0, **place},
             environment=self.asked.id, task=self.task.key, seed=self.task.seed, fingerprint=self.play.fingerprint,
-            policy=self.policy, status=self.status, stop=self.stop, prompt=self.prompt,
+            policy=self.policy, parent=self.fork.parent if self.fork else None, status=self.status, stop=self.stop, prompt=self.prompt,
             opening=self.play.opening or "", images=self.play.images, start_facts=self.play.start_facts,
             facts=self.facts, scores=scores, total=self.terms.total(scores), started=self.play.started,
             seconds=self.play.seconds,
@@ -117,6 +149,14 @@ class Sitting:
     @property
     def prompt(self) -> tuple[dict[str, Any], ...]:
         return tuple(first_messages(self.asked, self.description, self.play.opening))
+
+    def _moments(self) -> Iterator["Moment"]:
+        """At the start and after each turn so far."""
+        before = {**self.play.start_facts, "turns": 0, "tool_failures": 0, "env_reward": None, "env_reward_total": None,
+                  "done": False}
+        for k in range(len(self.play.turns) + 1):
+            turns = self.play.turns[:k]
+            yield Moment(self.source, self.play.opening, self.tools, turns, turns[-1].facts if turns else before)
 
     def _weigh(self) -> None:
         """Python functions and judges are asked at the end; until then their terms give None."""
