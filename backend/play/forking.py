@@ -1,0 +1,57 @@
+"""Forks: a stored episode, played again up to a turn in its own environment, then on by someone else.
+
+A fork is worth what its parent's run would have given for it, and is kept in the run `played` as an episode that names its
+parent.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from backend.environments.repeating import selection_of, unrepeatable
+from backend.environments.sources import check
+from backend.errors import CannotRepeat, SpecError
+from backend.play.choosing import Chosen, applying
+from backend.play.keeping import NAME
+from backend.records import Episode, Parent
+from backend.store import EpisodeRow, Store
+
+
+@dataclass(frozen=True)
+class Fork:
+    parent: Parent
+    episode: Episode
+    """Whose turns are repeated."""
+    asked: Chosen
+    name: str
+    """Of the parent's run, for people."""
+
+
+class Known(NamedTuple):
+    """A fork that is kept."""
+
+    run: str
+    row: EpisodeRow
+    turn: int
+
+
+def fork_of(store: Store, run: str, episode: str, turn: int) -> Fork:
+    """Raises CannotRepeat where the record alone rules it out, SpecError, RunNotFound, EpisodeNotFound."""
+    found = store.run(run)
+    spec, whole = found.spec, found.episode(episode)
+    asked = next((each for each in spec.environments if each.id == whole.environment), None)
+    if asked is None:
+        raise SpecError("", f"the run {found.id} names no environment {whole.environment!r:.60}, so its episode "
+                        "can't be forked")
+    if why := unrepeatable(whole, turn):
+        raise CannotRepeat(why)
+    asked = asked.model_copy(update={"tasks": selection_of(whole) or asked.tasks, "weight": 1.0})
+    check(asked)
+    rewards = applying(spec.rewards, asked.id) if spec.rewards else None
+    return Fork(Parent(run=found.id, episode=whole.id, turn=turn), whole, Chosen(asked, rewards), spec.name)
+
+
+def forks_of(store: Store, run: str, episode: str) -> list[Known]:
+    """Those that were kept, wherever people and scripts play; oldest first."""
+    return [Known(kept.id, row, turn) for kept in store.named(NAME) for row, turn in kept.forks(run, episode)]
+
+
