@@ -15,9 +15,9 @@ from backend.store.sorting import order, past, sort_keys
 from backend.store.tables import reading
 from backend.store.where import COLUMNS, to_sql
 
-_ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
+ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
         "advantage, turns, tokens, started, seconds, fault, facts, scores")
-_ROW_OF = ", ".join(f"episodes.{name}" for name in _ROW.split(", "))
+ROW_OF = ", ".join(f"episodes.{name}" for name in ROW.split(", "))
 _WHOLE = ("SELECT episodes.*, details.*, details.fault AS whole_fault, "
           "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq WHERE id = ?")
 
@@ -96,36 +96,36 @@ class Reading:
 
     def episodes(self, terms: Sequence[str], where: str | None, sort: str, limit: int | None, offset: int,
                  after: int | None, filters: dict[str, Any]) -> list[EpisodeRow]:
-        condition, parameters = self._condition(terms, where, after, filters)
-        sql = (f"SELECT {_ROW} FROM episodes WHERE {condition} ORDER BY {order(sort_keys(sort, terms))} "
+        wanted, parameters = self.condition(terms, where, after, filters)
+        sql = (f"SELECT {ROW} FROM episodes WHERE {wanted} ORDER BY {order(sort_keys(sort, terms))} "
                "LIMIT ? OFFSET ?")
-        return [_episode_row(row) for row in self.rows(sql, [*parameters, -1 if limit is None else limit, offset])]
+        return [episode_row(row) for row in self.rows(sql, [*parameters, -1 if limit is None else limit, offset])]
 
     def count(self, terms: Sequence[str], where: str | None, after: int | None, filters: dict[str, Any]) -> int:
-        condition, parameters = self._condition(terms, where, after, filters)
-        rows = self.rows(f"SELECT count(*) FROM episodes WHERE {condition}", parameters)
+        wanted, parameters = self.condition(terms, where, after, filters)
+        rows = self.rows(f"SELECT count(*) FROM episodes WHERE {wanted}", parameters)
         return rows[0][0] if rows else 0
 
     def neighbours(self, id: str, terms: Sequence[str], where: str | None, sort: str,
                    filters: dict[str, Any]) -> tuple[str | None, str | None]:
-        condition, parameters = self._condition(terms, where, None, filters)
+        wanted, parameters = self.condition(terms, where, None, filters)
         keys = sort_keys(sort, terms)
         names = ", ".join(key.sql for key in keys)
-        here = self.rows(f"SELECT {names} FROM episodes WHERE id = ? AND {condition}", [codec.escape(id), *parameters])
+        here = self.rows(f"SELECT {names} FROM episodes WHERE id = ? AND {wanted}", [codec.escape(id), *parameters])
         if not here:
             return None, None
         found = []
         for forward in (False, True):
             beyond, values = past(keys, here[0], forward)
-            rows = self.rows(f"SELECT id FROM episodes WHERE {condition} AND {beyond} ORDER BY {order(keys, forward)} "
+            rows = self.rows(f"SELECT id FROM episodes WHERE {wanted} AND {beyond} ORDER BY {order(keys, forward)} "
                              "LIMIT 1", [*parameters, *values])
             found.append(codec.unescape(rows[0][0]) if rows else None)
         return found[0], found[1]
 
-    def _condition(self, terms: Sequence[str], where: str | None, after: int | None,
+    def condition(self, terms: Sequence[str], where: str | None, after: int | None,
                    filters: dict[str, Any]) -> tuple[str, list[Any]]:
         find = words.understood(filters.get("find") or "")
-        parts, parameters = conditions({name: wanted for name, wanted in filters.items() if name != "find"}, self._keeps)
+        parts, parameters = conditions({name: wanted for name, wanted in filters.items() if name != "find"}, self.keeps)
         parts.insert(0, "1")
         if find:
             sql, more = self._found(find)
@@ -140,7 +140,7 @@ class Reading:
             parameters += more
         return " AND ".join(parts), parameters
 
-    def _keeps(self, column: str) -> bool:
+    def keeps(self, column: str) -> bool:
         return bool(self.rows("SELECT 1 FROM pragma_table_info('episodes') WHERE name = ?", (column,)))
 
     # --------------------------------------------------------------------------------------------------------- words
@@ -196,9 +196,9 @@ class Reading:
         """Those of an episode that are kept here, oldest first, each with the turn it was forked at."""
         whose = codec.to_json({"run": run, "episode": episode})
         begins = f"{whose[:-1]}, " if whose else ""
-        rows = self.rows(f"SELECT {_ROW_OF}, details.parent FROM details JOIN episodes ON seq = episode WHERE "
+        rows = self.rows(f"SELECT {ROW_OF}, details.parent FROM details JOIN episodes ON seq = episode WHERE "
                          "details.parent >= ? AND details.parent < ? ORDER BY seq", (begins, f"{begins}\U0010ffff"))
-        return [(_episode_row(row), codec.from_json(row["parent"])["turn"]) for row in rows]
+        return [(episode_row(row), codec.from_json(row["parent"])["turn"]) for row in rows]
 
     def known_facts(self) -> list[str]:
         return [codec.unescape(name) for (name,) in self.rows("SELECT name FROM known_facts ORDER BY name")]
@@ -242,7 +242,7 @@ class Reading:
                                    step=row["step"], fault=codec.from_json(row["fault"]))) for row in rows]
 
 
-def _episode_row(row: sqlite3.Row) -> EpisodeRow:
+def episode_row(row: sqlite3.Row) -> EpisodeRow:
     unescape, from_json = codec.unescape, codec.from_json
     return EpisodeRow(
         row["seq"], unescape(row["id"]), row["phase"], row["step"], row["attempt"], row["group_"], row["sample"],

@@ -16,6 +16,7 @@ from backend.records import ENDED, Episode, Event, Judged, MetricPoint, Result, 
 from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
 from backend.store.games import Game, games
+from backend.store.instructive import Standouts, standouts
 from backend.store.notes import Note, Notes
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
@@ -293,6 +294,11 @@ class Run:
         """By episode id, where each of these holds what was looked for; long lists of long episodes aren't read whole."""
         ids = {row.seq: row.id for row in rows}
         return {ids[seq]: found for seq, found in self._reading.excerpts(list(ids), find).items()}
+
+    def standouts(self, view: str, where: str | None = None, **filters: Any) -> Standouts:
+        """What is worth a look, as store/instructive.py says: advantage, surprising, suspects, unscored or longest."""
+        wanted = self._reading.condition(self._terms(where, ""), where, None, self._tagged(filters))
+        return standouts(self._reading, view, *wanted)
 
     def indexed(self) -> bool:
         """Whether words can be looked up; in an older run the newest episodes are read through instead."""
