@@ -6,8 +6,9 @@ The same shape as backend.exchange's formats, and one table with them. To add on
 
 from backend.exchange import FORMATS as WRITTEN
 from backend.exchange import Format
+from ui.share import html
 
-FORMATS: dict[str, Format] = {**WRITTEN}
+FORMATS: dict[str, Format] = {**WRITTEN, "html": html}
 
 
 def suffixes(name: str) -> str | None:

@@ -12,7 +12,7 @@ LARGEST = 64
 
 
 def draws(episode: Episode) -> bool:
-    return any(_place(moment) for moment in facts.over_time(episode))
+    return any(place_of(moment) for moment in facts.over_time(episode))
 
 
 def frames(episode: Episode) -> list[str]:
@@ -35,7 +35,7 @@ def thumbnail(episode: Episode) -> str:
 Place = tuple[int, int, int, int, int]
 
 
-def _place(moment: facts.Facts) -> Place | None:
+def place_of(moment: facts.Facts) -> Place | None:
     """(rows, columns, ball row, ball column, paddle column); None where one is missing or off the grid."""
     told = [facts.whole(moment, name) for name in ("rows", "columns", "ball_row", "ball_column", "paddle_column")]
     known = [value for value in told if value is not None]
@@ -51,7 +51,7 @@ def _middle(place: Place) -> tuple[float, float]:
 
 
 def _picture(moments: list[facts.Facts], caught: bool | None) -> str:
-    seen = [place for place in map(_place, moments) if place]
+    seen = [place for place in map(place_of, moments) if place]
     if not seen:
         return '<div class="o-mini-words" role="img" aria-label="Board not known"><em>no board</em></div>'
     now = seen[-1]

@@ -51,15 +51,15 @@ def draws(episode: Episode) -> bool:
 def frames(episode: Episode) -> list[str]:
     last = len(episode.turns)
     return [f'<div class="o-sudoku">{_board(grid)}{_caption(grid, episode, k == last)}</div>'
-            for k, grid in enumerate(_follow(episode))]
+            for k, grid in enumerate(follow(episode))]
 
 
 def thumbnail(episode: Episode) -> str:
     if not draws(episode):
         return '<div class="o-mini-words" role="img" aria-label="Grid not known"><em>no grid</em></div>'
-    grid = deque(_follow(episode), maxlen=1)[0]
-    clashing = _clashing(grid)
-    cells = "".join(f'<b{_classes(_kind(grid, place, clashing), _edges(grid, place))}></b>'
+    grid = deque(follow(episode), maxlen=1)[0]
+    clashing = clashing_cells(grid)
+    cells = "".join(f'<b{_classes(kind_of(grid, place, clashing), edges(grid, place))}></b>'
                     for place in range(len(grid.now)))
     return (f'<div class="o-mini-sudoku" style="--n:{grid.size}" role="img" aria-label="{_spoken(grid)}">'
             f'{cells}</div>')
@@ -71,7 +71,7 @@ def _cells(moment: facts.Facts) -> str:
     return board if re.fullmatch(r"[1-9.]{81}|[1-4.]{16}", board) else ""
 
 
-def _follow(episode: Episode) -> Iterator[Grid]:
+def follow(episode: Episode) -> Iterator[Grid]:
     """The grid at the start and after each turn; a turn that tells none keeps the one before it."""
     moments = facts.over_time(episode)
     boards = [_cells(moment) for moment in moments]
@@ -96,7 +96,7 @@ def _tried(turn: Turn, size: int) -> Move | None:
     return (row - 1) * size + column - 1, str(value)
 
 
-def _kind(grid: Grid, place: int, clashing: set[int]) -> str:
+def kind_of(grid: Grid, place: int, clashing: set[int]) -> str:
     if (grid.refused and place == grid.refused[0]) or (place in clashing and grid.given[place] == "."):
         return "o-wrong"
     if grid.now[place] == ".":
@@ -104,7 +104,7 @@ def _kind(grid: Grid, place: int, clashing: set[int]) -> str:
     return "o-placed" if grid.given[place] == "." else "o-given"
 
 
-def _clashing(grid: Grid) -> set[int]:
+def clashing_cells(grid: Grid) -> set[int]:
     """Cells whose digit stands twice in a row, column or block: some environments keep such a digit."""
     found: set[int] = set()
     seen: dict[tuple[int, int, str], int] = {}
@@ -123,7 +123,7 @@ def _units(size: int) -> list[tuple[int, int, int]]:
     return [(row, column, row // block * block + column // block) for row in range(size) for column in range(size)]
 
 
-def _edges(grid: Grid, place: int) -> str:
+def edges(grid: Grid, place: int) -> str:
     """Where a block ends, but not the grid."""
     row, column = divmod(place, grid.size)
     block = BLOCKS[grid.size]
@@ -133,15 +133,15 @@ def _edges(grid: Grid, place: int) -> str:
 
 def _board(grid: Grid) -> str:
     moved = grid.refused or grid.last
-    clashing, units = _clashing(grid), _units(grid.size)
+    clashing, units = clashing_cells(grid), _units(grid.size)
     cells = []
     for place, digit in enumerate(grid.now):
         shown = grid.refused[1] if grid.refused and place == grid.refused[0] else digit.strip(".")
         ringed = "o-last" if moved and place == moved[0] else ""
         row, column, _ = units[place]
         aligned = "o-aligned" if moved and (row == units[moved[0]][0] or column == units[moved[0]][1]) else ""
-        kind = _kind(grid, place, clashing)
-        cells.append(f'<b{_classes("o-cell", kind, _edges(grid, place), ringed, aligned)}>{shown}</b>')
+        kind = kind_of(grid, place, clashing)
+        cells.append(f'<b{_classes("o-cell", kind, edges(grid, place), ringed, aligned)}>{shown}</b>')
     return (f'<div class="o-sudoku-board" style="--n:{grid.size}" role="img" aria-label="{_spoken(grid)}">'
             f'{"".join(cells)}</div>')
 

@@ -43,14 +43,14 @@ def draws(episode: Episode) -> bool:
 
 def frames(episode: Episode) -> list[str]:
     drawn, screen = [_screen([], 0)], []
-    for k, lines in enumerate(_lines(episode), 1):
+    for k, lines in enumerate(lines_of(episode), 1):
         screen = [*screen, *lines][-ROWS:]
         drawn.append(_screen(screen, k))
     return drawn
 
 
 def thumbnail(episode: Episode) -> str:
-    screen = [line for lines in _lines(episode) for line in lines if line.words.strip()][-SMALL_ROWS:]
+    screen = [line for lines in lines_of(episode) for line in lines if line.words.strip()][-SMALL_ROWS:]
     if not screen:
         return '<div class="o-mini-words" role="img" aria-label="No command was run"><em>no command</em></div>'
     rows = "".join(f'<span{" class=o-typed" if line.kind == "typed" else ""}>'
@@ -68,7 +68,7 @@ def _command(turn: Turn) -> str | None:
     return next((sent for key in HOLDS if isinstance(sent := turn.arguments.get(key), str)), None)
 
 
-def _lines(episode: Episode) -> Iterator[list[Line]]:
+def lines_of(episode: Episode) -> Iterator[list[Line]]:
     """What each turn adds to the session."""
     moments = facts.over_time(episode)
     for k, turn in enumerate(episode.turns, 1):

@@ -16,14 +16,14 @@ SMALL_ROWS, SMALL_COLUMNS = 9, 26
 
 
 def draws(episode: Episode) -> bool:
-    return any(_lines(moment) for moment in facts.over_time(episode))
+    return any(lines_of(moment) for moment in facts.over_time(episode))
 
 
 def frames(episode: Episode) -> list[str]:
     moments = facts.over_time(episode)
     drawn, before = [], None
     for k, moment in enumerate(moments):
-        lines = _lines(moment)
+        lines = lines_of(moment)
         verdict = _verdict(episode) if k == len(moments) - 1 else ""
         drawn.append(f'<div class="o-text-board">{_board(lines, before)}{verdict}</div>')
         before = lines
@@ -31,14 +31,14 @@ def frames(episode: Episode) -> list[str]:
 
 
 def thumbnail(episode: Episode) -> str:
-    lines = _lines(facts.over_time(episode)[-1])
+    lines = lines_of(facts.over_time(episode)[-1])
     if not lines:
         return '<div class="o-mini-words" role="img" aria-label="Board not known"><em>no board</em></div>'
     rows = "".join(f"<span>{text(line[:SMALL_COLUMNS])}</span>" for line in _middle(lines))
     return f'<div class="o-mini-board" role="img" aria-label="{_spoken(lines)}">{rows}</div>'
 
 
-def _lines(moment: facts.Facts) -> list[str]:
+def lines_of(moment: facts.Facts) -> list[str]:
     """Without blank lines at the ends; empty where the fact is no board."""
     lines = facts.word(moment, "board").expandtabs(4).rstrip().split("\n")
     while lines and not lines[0].strip():

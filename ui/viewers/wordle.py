@@ -40,20 +40,20 @@ def draws(episode: Episode) -> bool:
 
 def frames(episode: Episode) -> list[str]:
     ended = _end(episode)
-    size, aside, last = _size(episode, ended), bool(ended.refused), len(episode.turns)
+    size, aside, last = size_of(episode, ended), bool(ended.refused), len(episode.turns)
     return [_frame(board, size, aside, _verdict(episode) if k == last else "")
-            for k, board in enumerate(_follow(episode))]
+            for k, board in enumerate(follow(episode))]
 
 
 def thumbnail(episode: Episode) -> str:
     board = _end(episode)
     rows = "".join(f"<span>{''.join(f'<b{_coloured(mark)}></b>' for mark in marks)}</span>"
                    for _, marks in board.guesses[-TALLEST:])
-    empty = f"<span>{'<b></b>' * _size(episode, board)}</span>" * max(0, ROWS - len(board.guesses))
+    empty = f"<span>{'<b></b>' * size_of(episode, board)}</span>" * max(0, ROWS - len(board.guesses))
     return f'<div class="o-mini-wordle" role="img" aria-label="{_spoken(board)}">{rows}{empty}</div>'
 
 
-def _follow(episode: Episode) -> Iterator[Board]:
+def follow(episode: Episode) -> Iterator[Board]:
     """The board at the start and after each turn; one object, which changes."""
     moments = facts.over_time(episode)
     board = Board()
@@ -71,7 +71,7 @@ def _follow(episode: Episode) -> Iterator[Board]:
 
 
 def _end(episode: Episode) -> Board:
-    return deque(_follow(episode), maxlen=1)[0]
+    return deque(follow(episode), maxlen=1)[0]
 
 
 def _row(board: Board) -> int:
@@ -97,7 +97,7 @@ def _tried(turn: Turn) -> str:
     return sent or turn.tool or "no word"
 
 
-def _size(episode: Episode, ended: Board) -> int:
+def size_of(episode: Episode, ended: Board) -> int:
     """Letters in a word: told by the guesses or the secret, else five."""
     words = [marks for _, marks in ended.guesses] or [facts.word(episode.facts, "secret")]
     return min(max(map(len, words)), LONGEST) or 5

@@ -1,0 +1,62 @@
+"""One HTML file that needs nothing else: styles, script and pictures inside, and no request of any kind, from a disk too.
+
+Its policy lets only the one script run that stands here, so even a slip in escaping would stay text.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from ui import shell
+from ui.replay import KEYS
+from ui.written import attribute, text
+
+HERE = Path(__file__).parent
+UI = HERE.parent
+STYLES = (UI / "style.css", UI / "viewers" / "viewers.css", UI / "replay.css", HERE / "offline.css")
+PLAYER_KEYS = ("← →", "↑ ↓", "Space", "Home End", "T", "?")
+
+
+@cache
+def _styles() -> str:
+    return "\n".join(path.read_text("utf-8") for path in STYLES)
+
+
+@cache
+def _script() -> str:
+    return (HERE / "offline.js").read_text("utf-8")
+
+
+def policy() -> str:
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    return (f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+            "base-uri 'none'; form-action 'none'")
+
+
+def document(title: str, head: str, players: Sequence[str], more: str = "") -> str:
+    """`head` stands above the player, `more` below it; each of `players` is drawn when it is chosen by its number."""
+    kept = "".join(f'<template data-n="{n}">{player}</template>' for n, player in enumerate(players))
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{attribute(policy())}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="Ortam">'
+        f'<link rel="icon" href="data:,"><title>{text_only(title)} · Ortam</title><style>{_styles()}</style></head>'
+        f'<body><header class="o-header"><div><span class="o-brand">{shell.LOGO}<span>Ortam</span></span>'
+        f'<span class="o-nav"></span><button class="o-icon" id="o-theme" type="button" aria-label="Light or dark" '
+        f'title="Light or dark">{shell.SUN_AND_MOON}</button></div></header>'
+        f'<main class="o-plain o-offline o-replay">{head}<div data-slot="player"></div>{more}{_keys()}</main>{kept}'
+        f"<script>{_script()}</script></body></html>\n")
+
+
+def text_only(written: str) -> str:
+    """For <title>, which holds no marks."""
+    return attribute(written[:200])
+
+
+def _keys() -> str:
+    rows = "".join(f"<div><dt>{''.join(f'<kbd class=o-kbd>{key}</kbd> ' for key in pressed.split())}</dt>"
+                   f"<dd>{text(does)}</dd></div>" for pressed, does in KEYS if pressed in PLAYER_KEYS)
+    return (f'<dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{rows}</dl>'
+            f'<form method="dialog"><button class="o-button">Close</button></form></dialog>')

@@ -1,0 +1,125 @@
+/* A shared file: shows one of the episodes it holds, turn k of it. Nothing is asked of anyone. */
+(() => {
+  const root = document.querySelector(".o-offline"), slot = root.querySelector("[data-slot=player]");
+  const dialog = root.querySelector("dialog"), kept = [...document.querySelectorAll("template[data-n]")];
+  let shown = null, timer = 0, speed = 1, view = "turn";
+
+  const dark = (yes) => { for (const el of [document.documentElement, document.body]) el.classList.toggle("dark", yes); };
+  dark(matchMedia("(prefers-color-scheme: dark)").matches);
+  document.getElementById("o-theme").addEventListener("click", () => dark(!document.body.classList.contains("dark")));
+
+  function open(n) {
+    if (!kept[n]) return;
+    const focus = document.activeElement?.dataset?.go;
+    stop();
+    slot.replaceChildren(kept[n].content.cloneNode(true));
+    const player = slot.querySelector(".o-player");
+    const frames = [];
+    for (const frame of player.querySelectorAll(".o-frame"))
+      for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
+    shown = { n, player, frames, turn: +player.dataset.turn, last: +player.dataset.turns, cards: [...player.querySelectorAll(".o-turn")],
+      dots: [...player.querySelectorAll(".o-scrub > i")], scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where") };
+    player.querySelector(".o-speed").value = String(speed);
+    look(view);
+    for (const link of root.querySelectorAll(".o-mini")) {
+      if (+link.dataset.n === n) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    if (focus) slot.querySelector(`[data-go=${focus}]`)?.focus({ preventScroll: true });
+  }
+
+  function turn(k, arrived = true) {
+    if (!shown) return;
+    k = Math.max(0, Math.min(shown.last, k));
+    const before = shown.turn;
+    shown.player.dataset.way = k === before + 1 ? "on" : "";
+    for (const parts of [shown.frames, shown.cards, shown.dots]) {
+      parts[before]?.classList.remove("o-now");
+      parts[k]?.classList.add("o-now");
+    }
+    shown.turn = k;
+    shown.where.textContent = `${k} / ${shown.last}`;
+    shown.scrub.setAttribute("aria-valuenow", k);
+    shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
+    if (view === "transcript" && arrived) shown.cards[k]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function look(what) {
+    view = what;
+    shown.player.dataset.view = what;
+    for (const button of shown.player.querySelectorAll(".o-tabs button")) button.setAttribute("aria-pressed", button.dataset.view === what);
+    if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function play() {
+    if (!shown) return;
+    if (timer) return stop();
+    if (shown.turn === shown.last) turn(0);
+    shown.player.dataset.playing = "";
+    const step = () => {
+      turn(shown.turn + 1);
+      timer = shown.turn < shown.last ? setTimeout(step, 900 / speed) : 0;
+      if (!timer) stop();
+    };
+    timer = setTimeout(step, 500 / speed);
+  }
+
+  function stop() {
+    clearTimeout(timer);
+    timer = 0;
+    if (shown) delete shown.player.dataset.playing;
+  }
+
+  const acts = {
+    first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
+    back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
+    play, help: () => dialog.showModal(),
+  };
+
+  root.addEventListener("click", (event) => {
+    const act = event.target.closest("[data-do]");
+    if (act) return acts[act.dataset.do]?.();
+    const tab = event.target.closest(".o-tabs [data-view]");
+    if (tab) return look(tab.dataset.view);
+    if (event.target === dialog) return dialog.close();
+    const link = event.target.closest("a[href^='#']");
+    if (link) {
+      event.preventDefault();
+      open(+link.getAttribute("href").slice(1));
+      if (link.classList.contains("o-mini")) slot.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    const card = event.target.closest("[data-view=transcript] .o-turn > header");
+    if (card) turn(+card.parentElement.dataset.turn, false);
+  });
+  root.addEventListener("change", (event) => { if (event.target.matches(".o-speed")) speed = +event.target.value; });
+
+  const at = (event) => {
+    const box = shown.scrub.getBoundingClientRect();
+    return Math.floor((event.clientX - box.left) / box.width * (shown.last + 1));
+  };
+  root.addEventListener("pointerdown", (event) => {
+    if (!shown || !shown.scrub.contains(event.target)) return;
+    stop();
+    shown.scrub.setPointerCapture(event.pointerId);
+    turn(at(event));
+  });
+  root.addEventListener("pointermove", (event) => {
+    if (shown?.scrub.hasPointerCapture(event.pointerId) && at(event) !== shown.turn) turn(at(event));
+  });
+
+  const keys = {
+    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help,
+    ArrowUp: () => open(shown.n - 1), ArrowDown: () => open(shown.n + 1), t: () => look(view === "turn" ? "transcript" : "turn"),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || !shown) return;
+    if (event.target.closest("input, textarea, select")) return;
+    if (event.key === " " && event.target.closest("button, summary, a")) return;
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+
+  open(0);
+})();
