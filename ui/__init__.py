@@ -41,6 +41,7 @@ PAGES = (
     ("episode", "Replay", "ui.replay"),
     ("group", "Group", "ui.group"),
     ("reprice", "Re-price", "ui.reprice"),
+    ("compare", "Compare", "ui.compare"),
 )
 """(path, title, module), in the order they are built."""
 

@@ -2,9 +2,10 @@
 
      const section = ortamCurves(box, pick)     `pick(step)` is called for a point that was clicked
      section.show(charts)                       which charts there are, as ui/charts.py describes them
-     section.merge({ lines, from, whole })      points, by series key: { x: steps, y, low?, high?, at?, smooth? }, all equally
+     section.merge({ lines, from, whole })      points, by series key: { x: steps, y, low?, high?, at?, smooth?, n? }, all equally
                                                 long, None a gap. From step `from` on they replace what is there; `whole`
-                                                replaces all. `at` is x on the axis of the view, `smooth` is y smoothed.
+                                                replaces all. `at` is x on the axis of the view, `smooth` is y smoothed,
+                                                `n` how many runs a mean is of (where series.counted).
      section.view({ x, smooth, log })           how all of them are drawn (curves_figure.js); `at` and `smooth` have to come
      section.mark(step or null)                 a line at the step that is being looked at
      section.leave()                            before `box` is thrown away
@@ -85,7 +86,7 @@
         let keep = line ? line.x.length : 0;
         while (keep && line.x[keep - 1] >= from) keep -= 1;
         const gaps = Array(fresh.x.length).fill(null);
-        this.lines.set(series.key, Object.fromEntries(["x", "y", "low", "high", "at", "smooth"].map((name) =>
+        this.lines.set(series.key, Object.fromEntries(["x", "y", "low", "high", "at", "smooth", "n"].map((name) =>
           [name, (line ? line[name].slice(0, keep) : []).concat(fresh[name] ?? gaps)])));
       }
       if (changed || whole) this.refresh();

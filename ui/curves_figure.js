@@ -143,9 +143,10 @@
       made.push({
         type: "scatter", mode: series.dots ? "markers+lines" : "lines", name: series.label.replace(/[<>&]/g, " "), x, y: values, connectgaps: false,
         line: { color: colour, width, dash: series.dash ?? (series.dots ? "dot" : "solid") }, marker: { color: colour, size: 7 },
-        customdata: line.x.map((step, k) => [step, line.low[k], line.high[k], line.y[k]]),
+        customdata: line.x.map((step, k) => [step, line.low[k], line.high[k], line.y[k], line.n[k]]),
         hovertemplate: said + (smooth ? aside(`smoothed; this step %{customdata[3]:${raw}}`)
-          : series.band ? aside("%{customdata[1]:.3~g} to %{customdata[2]:.3~g}") : ""),
+          : series.band ? aside("%{customdata[1]:.3~g} to %{customdata[2]:.3~g}") : "")
+          + (series.counted ? aside("n = %{customdata[4]}") : ""),
       });
       const alone = series.dots ? [] : lonely(values);
       if (alone.length) {

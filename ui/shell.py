@@ -25,7 +25,7 @@ NAV = (("/", "Runs"), ("/launch", "Launch"), ("/environments", "Environments"), 
 
 
 def header(path: str, note: str = "") -> str:
-    here = "/" if path in ("/run", "/episode", "/group", "/reprice") else path
+    here = "/" if path in ("/run", "/episode", "/group", "/reprice", "/compare") else path
     links = "".join(f'<a href="{to}"{" aria-current=page" if to == here else ""}>{name}</a>' for to, name in NAV)
     said = f'<span class="o-note">{escape(note)}</span>' if note else ""
     return (f'<header class="o-header"><div><a class="o-brand" href="/" aria-label="Ortam">{LOGO}<span>Ortam</span></a>'
