@@ -6,9 +6,9 @@ The same shape as backend.exchange's formats, and one table with them. To add on
 
 from backend.exchange import FORMATS as WRITTEN
 from backend.exchange import Format
-from ui.share import html
+from ui.share import gif, html, png
 
-FORMATS: dict[str, Format] = {**WRITTEN, "html": html}
+FORMATS: dict[str, Format] = {**WRITTEN, "html": html, "png": png, "gif": gif}
 
 
 def suffixes(name: str) -> str | None:
