@@ -6,9 +6,9 @@ window.ortamPlay = (root, server) => {
   document.title = "Play · Ortam";
   const setup = page.querySelector(".o-setup"), baseline = page.querySelector(".o-baseline");
   const slots = Object.fromEntries([...page.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
-  const KEPT = "ortam-play", STEP = 500, LOOK = 400;
+  const KEPT = "ortam-play", STEP = 500, LOOK = 400, FORKED = ["fork", "episode", "turn", "player"];
   let game = null;       // {id, over, script, turn, keys}
-  let extra = {};        // of the address: options, task
+  let extra = {};        // of the address: options, task; of a fork: fork, episode, turn and who plays it to its end
   let busy = false, ticket = 0, timer = 0, told = "", comparing = 0;
 
   // ------------------------------------------------------------------------------------------------- what is chosen
@@ -20,6 +20,7 @@ window.ortamPlay = (root, server) => {
     for (const each of pills()) each.checked = each === pill;
     setup.use.value = pill ? "" : wanted;
   };
+  const unfork = () => { for (const name of FORKED) delete extra[name]; };
   const label = () => { setup.querySelector(".o-setup-seed span").textContent = /^ors[+:]/.test(use()) ? "Task" : "Seed"; };
   const asked = () => ({ use: use(), seed: setup.seed.value.trim(), worth: setup.worth.value || "own", ...extra });
   const address = () => {
@@ -28,6 +29,7 @@ window.ortamPlay = (root, server) => {
     else query.set("seed", seed || "0");
     if (worth !== "own") query.set("worth", worth);
     if (options) query.set("options", options);
+    for (const name of FORKED) if (extra[name]) query.set(name, extra[name]);
     history.replaceState(null, "", `${location.pathname}?${query}`);
   };
   const about = async (wanted = "own") => {
@@ -67,7 +69,7 @@ window.ortamPlay = (root, server) => {
     address();
     await about(asked().worth);
     try {
-      const answer = await server.begin({ ...asked(), player: player ?? null, instead: before ?? null });
+      const answer = await server.begin({ ...asked(), player: player ?? extra.player ?? null, instead: before ?? null });
       if (mine === ticket) show(answer, true);
     } catch { if (mine === ticket) { slots.table.replaceChildren(); lost(); } }
     if (mine === ticket) waits(false);
@@ -96,7 +98,8 @@ window.ortamPlay = (root, server) => {
       ?.querySelector(back.argument ? `[data-argument="${CSS.escape(back.argument)}"]` : "input, textarea, button");
     if (field) field.focus({ preventScroll: true });
     else if (fresh || at) slots.table.querySelector(".o-guess input, .o-over .o-primary")?.focus({ preventScroll: true });
-    if (game.script && !game.over) timer = setTimeout(advance, STEP);
+    if (game.script && !game.over) timer = setTimeout(advance, extra.player ? 0 : STEP);
+    if (game.script && game.over && extra.player && game.replay) location.replace(game.replay);
   };
 
   /* Only what is new comes: parts take the place of those before them, turns join the ones that are there. */
@@ -199,13 +202,13 @@ window.ortamPlay = (root, server) => {
 
   // ----------------------------------------------------------------------------------------------------------- events
 
-  setup.addEventListener("submit", (event) => { event.preventDefault(); begin(); });
+  setup.addEventListener("submit", (event) => { event.preventDefault(); unfork(); begin(); });
   setup.addEventListener("input", (event) => {
     if (event.target.name === "o-use") setup.use.value = "";
     if (event.target.name === "use") for (const pill of pills()) pill.checked = false;
     if (event.target.name === "o-use" || event.target.name === "use") extra = {};
     if (event.target.name === "o-use") { about(); begin(); }
-    if (event.target.name === "seed") delete extra.task;
+    if (event.target.name === "seed") { delete extra.task; unfork(); }
   });
   setup.use.addEventListener("change", () => about());
 
@@ -230,7 +233,7 @@ window.ortamPlay = (root, server) => {
     switch (button.dataset.do) {
       case "end": clearTimeout(timer); return void ask(() => server.end({ id: game.id, known: game.turn }));
       case "again": return void begin();
-      case "next": delete extra.task; setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
+      case "next": delete extra.task; unfork(); setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
       case "rub": rub(); return word()?.focus();
       case "compare": return void compare(button);
     }
@@ -260,7 +263,7 @@ window.ortamPlay = (root, server) => {
     if (!query.use) return;
     choose(query.use);
     setup.seed.value = query.seed ?? "0";
-    extra = Object.fromEntries(["options", "task"].filter((name) => query[name]).map((name) => [name, query[name]]));
+    extra = Object.fromEntries(["options", "task", ...FORKED].filter((name) => query[name]).map((name) => [name, query[name]]));
     await about(query.worth);
     if ("readOnly" in page.dataset) return;
     let kept = null;

@@ -11,7 +11,7 @@ from typing import Any
 
 from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
-from backend.play import Chosen, Seat, Sittings, by_hand, chosen, players_of, worth_by
+from backend.play import Chosen, Fork, Seat, Sittings, by_hand, chosen, fork_of, players_of, worth_by
 from ui import play_parts, shell
 from ui.written import attribute, counted, text
 
@@ -51,7 +51,14 @@ def build(store, launcher) -> None:
 
     def begin(asked: Asked) -> Answer:
         player, instead = (str(asked[name]) if asked.get(name) else None for name in ("player", "instead"))
-        return said(lambda: table(sittings.begin(choice(store, asked), player, instead)))
+
+        def begun() -> str:
+            if not asked.get("fork"):
+                return sittings.begin(choice(store, asked), player, instead)
+            fork = forked(store, asked)
+            return sittings.begin(fork.asked, player, instead, fork)
+
+        return said(lambda: table(begun()))
 
     def look(asked: Asked) -> Answer:
         return said(lambda: table(str(asked.get("id"))))
@@ -97,6 +104,14 @@ def choice(store, asked: Asked) -> Chosen:
     if listed and number is not None and not task:
         number, task = None, str(number)
     return chosen(store, use, number, task or None, worth=str(asked.get("worth") or ""), options=options)
+
+
+def forked(store, asked: Asked) -> Fork:
+    """Raises OrtamError."""
+    turn = number_of(asked, "turn", None)
+    if turn is None:
+        raise OrtamError("the turn is missing in this address; fork an episode from its own page")
+    return fork_of(store, str(asked["fork"]), str(asked.get("episode") or ""), turn)
 
 
 def number_of(asked: Asked, field: str, default: int | None, name: str = "") -> int | None:

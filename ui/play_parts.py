@@ -25,7 +25,7 @@ def drawn(seat: Seat) -> dict[str, Any]:
     told = cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns), on_stage)
     html = (f'<div class="o-tabled">{parts["head"]}<div class="o-play">{parts["board"]}<div class="o-turns">'
             f'{parts["move"]}{told}</div><div class="o-play-worth">{parts["worth"]}{_after_each(sitting)}</div></div></div>')
-    return {"html": html, **_state(sitting, episode)}
+    return {"html": html, **_state(seat, episode)}
 
 
 def news(seat: Seat, known: Any) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def news(seat: Seat, known: Any) -> dict[str, Any]:
         return drawn(seat)
     on_stage = viewer(episode, sitting.description.viewer) is screen
     return {"parts": _parts(seat, episode), "cards": "".join(cards_after(episode, known, len(episode.turns), on_stage)),
-            "rows": _rows(sitting, known), **_state(sitting, episode)}
+            "rows": _rows(sitting, known), **_state(seat, episode)}
 
 
 def _parts(seat: Seat, episode: Episode) -> dict[str, str]:
@@ -44,20 +44,36 @@ def _parts(seat: Seat, episode: Episode) -> dict[str, str]:
             "worth": worth(episode, seat.sitting.terms.terms)}
 
 
-def _state(sitting: Sitting, episode: Episode) -> dict[str, Any]:
+def _state(seat: Seat, episode: Episode) -> dict[str, Any]:
+    sitting = seat.sitting
     return {"over": sitting.ended, "script": sitting.policy.kind == "script", "turn": len(episode.turns),
             "keys": KEYBOARDS.get(sitting.description.viewer, "") if not sitting.ended else "",
-            "title": sitting.description.title}
+            "title": sitting.description.title, "replay": _replay(seat)}
 
 
 def _head(sitting: Sitting, episode: Episode) -> str:
     who = f"the {sitting.policy.name} player" if sitting.policy.kind == "script" else "you"
     seed = f"seed {sitting.task.seed}" if sitting.task.seed is not None else f"task {sitting.task.key[:60]}"
     tags = [(seed, "Of the task"), (f"played by {who}", ""),
-            (f"turn {len(episode.turns)} of {sitting.play.max_turns}", "Calls so far, and those allowed")]
+            (f"turn {len(episode.turns)} of at most {sitting.play.max_turns}", "Calls so far, and those allowed")]
     told = "".join(f'<span class="o-tag" title="{hint}">{text(words)}</span>' for words, hint in tags)
     chip = shell.chip(episode.status) if sitting.ended else ""
-    return f'<div class="o-row o-tabled-head"><h2 class="o-h2">{text(sitting.description.title)}</h2>{chip}{told}</div>'
+    return (f'<div class="o-row o-tabled-head"><h2 class="o-h2">{text(sitting.description.title)}</h2>{chip}{told}'
+            f"{_parent(sitting)}</div>")
+
+
+def _parent(sitting: Sitting) -> str:
+    if sitting.fork is None:
+        return ""
+    parent = sitting.fork.parent
+    address = f"/episode?{urlencode({'run': parent.run, 'id': parent.episode, 'turn': parent.turn}, errors='replace')}"
+    return (f'<a class="o-link" href="{attribute(address)}">forked from {text(sitting.fork.name)} › '
+            f"{text(parent.episode[:80])} at turn {parent.turn}</a>")
+
+
+def _replay(seat: Seat) -> str:
+    """The address of its episode, once it is kept."""
+    return f"/episode?{urlencode({'run': seat.kept.run, 'id': seat.kept.id})}" if seat.kept else ""
 
 
 def _board(sitting: Sitting, episode: Episode) -> str:
@@ -104,8 +120,7 @@ def _guess() -> str:
 def _over(seat: Seat, episode: Episode) -> str:
     sitting = seat.sitting
     links = ""
-    if seat.kept:
-        address = f"/episode?{urlencode({'run': seat.kept.run, 'id': seat.kept.id})}"
+    if address := _replay(seat):
         links = f'<a class="o-button" href="{attribute(address)}">Replay it</a>'
     total = number(episode.total) if episode.total is not None else number(None)
     fault = fault_box(episode.fault) if episode.fault else ""

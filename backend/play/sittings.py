@@ -15,12 +15,13 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from backend.environments import Source, Task
+from backend.environments import Source, Task, repeating
 from backend.environments.sources import reach, source
 from backend.environments.tasks import USUAL, numbers
 from backend.errors import OrtamError, SpecError
 from backend.play.baseline import Baseline
 from backend.play.choosing import Chosen, task_of
+from backend.play.forking import Fork
 from backend.play.keeping import Kept, keep
 from backend.play.sitting import Sitting
 from backend.records import EnvironmentSpec
@@ -87,12 +88,12 @@ class Sittings:
 
     # ------------------------------------------------------------------------------------------------------- one game
 
-    def begin(self, asked: Chosen, player: str | None = None, instead: str | None = None) -> str:
+    def begin(self, asked: Chosen, player: str | None = None, instead: str | None = None, fork: Fork | None = None) -> str:
         """Starts an episode, and the environment where it isn't up; gives its id. `instead` is left for it.
 
-        Raises OrtamError.
+        A fork begins with its parent's turns. Raises OrtamError, and CannotRepeat where they come out differently.
         """
-        return self._do(self._begin(asked, player, instead))
+        return self._do(self._begin(asked, player, instead, fork))
 
     def look(self, id: str) -> Seat:
         """Raises OrtamError for one that isn't known (any more)."""
@@ -114,17 +115,19 @@ class Sittings:
         """The person stops here."""
         return self._do(self._then_keep(id, lambda sitting: sitting.end()))
 
-    async def _begin(self, asked: Chosen, player: str | None, instead: str | None) -> str:
+    async def _begin(self, asked: Chosen, player: str | None, instead: str | None, fork: Fork | None) -> str:
         if instead in self._seats:
             await self._leave(instead)
         if sum(not seat.sitting.ended for seat in self._seats.values()) >= self._most:
             raise OrtamError(f"{self._most} games are being played here already; try again in a few minutes")
         name, there = await self._reach(asked.environment)
-        sitting = Sitting(asked.environment, there, asked.terms(there.describe()), task_of(there, asked.environment),
-                          player)
-        await sitting.begin()
-        if sitting.play.fault and not self._busy(name):
-            await self._stop(name)  # perhaps its server is gone: the next try starts it anew
+        task = task_of(there, asked.environment) if fork is None else repeating.task_of(there, asked.environment, fork.episode)
+        sitting = Sitting(asked.environment, there, asked.terms(there.describe()), task, player, fork=fork)
+        try:
+            await sitting.begin()
+        finally:
+            if sitting.play.fault and not self._busy(name):
+                await self._stop(name)  # perhaps its server is gone: the next try starts it anew
         id = secrets.token_urlsafe(16)
         self._seats[id] = Seat(sitting, name)
         await self._then_keep(id, lambda sitting: _nothing())
