@@ -37,6 +37,7 @@ PAGES = (
     ("launch", "Launch", "ui.launch"),
     ("environments", "Environments", "ui.environments"),
     ("play", "Play", "ui.play"),
+    ("arena", "Arena", "ui.arena"),
     ("run", "Watch", "ui.watch"),
     ("episode", "Replay", "ui.replay"),
     ("group", "Group", "ui.group"),

@@ -21,7 +21,7 @@ LOGO = ('<svg viewBox="0 0 24 24" aria-hidden="true">'
         'stroke-width="1.8"/></svg>')
 SUN_AND_MOON = ('<svg viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" aria-hidden="true">'
                 '<circle cx="10" cy="10" r="6.5"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13z" fill="currentColor"/></svg>')
-NAV = (("/", "Runs"), ("/launch", "Launch"), ("/environments", "Environments"), ("/play", "Play"))
+NAV = (("/", "Runs"), ("/launch", "Launch"), ("/environments", "Environments"), ("/play", "Play"), ("/arena", "Arena"))
 
 
 def header(path: str, note: str = "") -> str:

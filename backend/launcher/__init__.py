@@ -14,7 +14,7 @@ from backend.records import ENDED, Result, RunSpec
 from backend.store import Run, Store, birth, own_name, to_yaml
 
 __all__ = ["Launcher", "Preset", "Recipe", "default_terms", "facts_of", "folder_of", "from_fields", "load_spec",
-           "load_terms", "presets", "recipes", "resolve", "starters", "to_yaml", "validate"]
+           "load_terms", "matches", "presets", "recipes", "resolve", "starters", "to_yaml", "validate"]
 
 
 class Launcher:

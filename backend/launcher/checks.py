@@ -29,7 +29,7 @@ def validate(spec: RunSpec, ask: bool = False) -> None:
     refuse_secrets(spec)
     _check_rewards(spec, _descriptions(spec, ask))
     _check_processes(spec)
-    check_extra(spec.train.extra)
+    check_extra(spec.train.extra, spec.resources.gpus, spec.train.kl)
     _check_engine(spec)
     _check_gpus(spec)
     if spec.match is None:  # its players are looked at by `matches.settled`, since a checkpoint is a run's

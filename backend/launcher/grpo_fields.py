@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import SpecError
+from backend.launcher.grpo_values import CANT_BE_USED, check_value
 
 OWNED = {
     "max_steps": "train.steps", "num_train_epochs": "train.steps", "learning_rate": "train.learning_rate",
@@ -22,8 +23,6 @@ OWNED = {
     "seed": "seed", "data_seed": "seed", "use_cpu": "resources.gpus", "no_cuda": "resources.gpus",
     "eval_strategy": "evaluate", "eval_steps": "evaluate.every", "eval_on_start": "evaluate",
     "num_generations_eval": "evaluate", "per_device_eval_batch_size": "evaluate", "do_eval": "evaluate",
-    "output_dir": "the run's own folder", "logging_steps": "every step", "logging_strategy": "every step",
-    "remove_unused_columns": "the trainer", "log_completions": "the run's own record of episodes",
 }
 """Fields that the spec sets itself -> where."""
 
@@ -33,14 +32,16 @@ _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
           "list": "a list", "None": "nothing"}
 
 
-def check_extra(extra: dict[str, Any]) -> None:
-    """Raises SpecError for a name that GRPOConfig hasn't, one the spec sets itself, or a value of another type."""
+def check_extra(extra: dict[str, Any], gpus: int = 0, kl: float = 0.0) -> None:
+    """Raises SpecError for a name that GRPOConfig hasn't, one the spec sets itself, a value of another type, or one that
+    is known to be refused."""
     for name, value in extra.items():
         place = f"train.extra.{name}"
         if name in OWNED:
             raise SpecError(place, f"this is set by {OWNED[name]}; change it there and remove it here")
         known = fields()
-        if not known:
+        if not known or name in CANT_BE_USED:
+            check_value(name, value, extra, gpus, kl)
             continue
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
@@ -50,6 +51,7 @@ def check_extra(extra: dict[str, Any]) -> None:
         if kinds and not any(_is(value, kind) for kind in kinds):
             words = " or ".join(_WORDS[kind] for kind in kinds if kind != "None")
             raise SpecError(place, f"must be {words}, not {value!r:.60}")
+        check_value(name, value, extra, gpus, kl)
 
 
 def _is(value: Any, kind: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backend.environments.players import players
 from backend.errors import ModelError, OrtamError, SpecError
+from backend.executors import executor
 from backend.launcher.models import check_model, is_folder, refuse_unloadable
 from backend.records import (
     CheckpointPlayer,
@@ -55,6 +56,12 @@ def spec_of(name: str, environment: EnvironmentSpec, match: Match, *, rewards: t
                    rewards=rewards, train=TrainSettings(steps=1, group_size=2, episodes_per_step=2,
                                                         max_completion_tokens=tokens),
                    generation={"thinking": thinking}, resources={"gpus": gpus})
+
+
+def gpus_for(match: Match) -> int:
+    """1 where a model plays here and there is one."""
+    models = any(isinstance(player, ModelPlayer | CheckpointPlayer) for player in match.players)
+    return min(1, len(executor("local").gpus())) if models else 0
 
 
 def fork(launcher, run: str, episode: str, turn: int, player: PlayerSpec) -> str:

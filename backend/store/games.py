@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from backend.records import EpisodeStatus
+from backend.records import Episode, EpisodeStatus
 from backend.store import codec
 from backend.store.reading import Reading
 
@@ -27,6 +27,13 @@ class Game(NamedTuple):
     seconds: float | None
     facts: dict[str, Any]
     scores: dict[str, float | None]
+
+    @classmethod
+    def of(cls, episode: Episode) -> "Game":
+        """Of any phase, outside of the order they were written in."""
+        return cls(0, episode.id, episode.group, episode.sample, episode.task, episode.seed, episode.fingerprint,
+                   episode.policy.name or episode.policy.kind, episode.status, episode.total, len(episode.turns),
+                   episode.tokens, episode.started, episode.seconds, episode.facts, episode.scores)
 
 
 _COLUMNS = ("seq, id, group_, sample, task, seed, fingerprint, policy, status, total, turns, tokens, started, seconds, "

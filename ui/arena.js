@@ -1,0 +1,291 @@
+/* Arena: sets a match up, or shows one with all its boards at the same turn. The address says which: /arena?id=RUN. */
+window.ortamArena = (element, server) => {
+  const root = element.querySelector(".o-arena");
+  if (!root || root.dataset.ready) return;
+  root.dataset.ready = "yes";
+  const slots = Object.fromEntries([...root.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
+  const views = Object.fromEntries([...root.querySelectorAll("[data-view]")].map((view) => [view.dataset.view, view]));
+  const asked = new URLSearchParams(location.search), id = asked.get("id");
+  const LOST = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server doesn\'t answer.</span>' +
+    '<span class="o-muted">It is asked again every few seconds; a match goes on without it.</span></div>';
+  if (id) match();
+  else front();
+
+  // ----------------------------------------------------------------------------------------------- setting a match up
+
+  async function front() {
+    views.front.hidden = false;
+    document.title = "Arena · Ortam";
+    const form = root.querySelector(".o-arena-form");
+    let players = [], ticket = 0, costing = 0;
+    const trouble = (html) => { slots.trouble.innerHTML = html || ""; };
+    slots.matches.innerHTML = '<div class="o-skeleton" role="status" aria-label="Loading"><i class="o-tall"></i></div>';
+    let told;
+    try { told = await server.front({ like: asked.get("like") || "" }); }
+    catch { slots.matches.innerHTML = ""; trouble(LOST); return; }
+    slots.matches.innerHTML = told.matches;
+    if (!told.environments) return;
+    form.hidden = false;
+    form.environment.innerHTML = told.environments;
+
+    const where = () => form.use.value.trim() || form.environment.value;
+    const which = () => form.querySelector("[name=which]:checked")?.value || "seed";
+    const name = (player) => player.label || player.name || (player.kind === "checkpoint" ? `${player.run}/${player.checkpoint}` : player.model);
+    const plain = () => ({ environment: where(), which: which(), tasks: form.tasks.value, seed: form.seed.value, players });
+
+    function draw() {
+      slots.players.replaceChildren(...players.map((player, nth) => {
+        const item = document.createElement("li"), who = document.createElement("b"), how = document.createElement("small");
+        const away = document.createElement("button");
+        who.textContent = name(player);
+        how.textContent = player.kind === "script" ? "scripted" : `${player.kind === "model" ? player.model : player.kind}${player.temperature ? `, temperature ${player.temperature}` : ""}`;
+        Object.assign(away, { type: "button", className: "o-icon", textContent: "×", title: `Take ${name(player)} out` });
+        away.setAttribute("aria-label", away.title);
+        away.onclick = () => { players.splice(nth, 1); draw(); };
+        item.append(who, how, away);
+        return item;
+      }));
+      if (!players.length) slots.players.innerHTML = '<li class="o-nobody">Nobody yet: add two or more below.</li>';
+      for (const part of form.querySelectorAll("[data-for]")) part.hidden = part.dataset.for !== which();
+      clearTimeout(costing);
+      costing = setTimeout(cost, 150);
+    }
+    async function cost() {
+      if (!players.length) { slots.cost.innerHTML = ""; return; }
+      const mine = ++ticket;
+      try {
+        const answer = await server.cost(plain());
+        if (mine === ticket) slots.cost.innerHTML = answer.problem || answer.html;
+      } catch { /* said when it is started */ }
+    }
+    function add(player) {
+      const taken = new Set(players.map(name));
+      if (taken.has(name(player))) {
+        if (player.kind === "script") return;
+        let n = 2;
+        while (taken.has(`${name(player)} ${n}`)) n++;
+        player = { ...player, label: `${name(player)} ${n}` };
+      }
+      players.push(player);
+      draw();
+    }
+    const temperature = () => Number(form.temperature.value);
+    async function choose(like) {
+      const mine = where();
+      trouble("");
+      try {
+        const answer = await server.choices({ environment: mine });
+        if (mine !== where()) return;
+        if (answer.problem) return trouble(answer.problem);
+        slots.offers.innerHTML = answer.offers;
+        slots.which.innerHTML = answer.which;
+        slots.note.textContent = answer.note;
+        players = like?.players ?? answer.first;
+        if (like) {
+          form.tasks.value = like.tasks;
+          form.seed.value = like.seed;
+          const seeded = form.querySelector("[name=which][value=seed]");
+          if (seeded) seeded.checked = true;
+        }
+        draw();
+      } catch { trouble(LOST); }
+    }
+    form.addEventListener("change", (event) => {
+      if (event.target.name === "environment") { form.use.value = ""; choose(); }
+      else if (event.target.name === "use") choose();
+      else draw();
+    });
+    form.addEventListener("click", (event) => {
+      const offer = event.target.closest("[data-player]"), act = event.target.closest("[data-do]")?.dataset.do;
+      if (offer) {
+        const player = JSON.parse(offer.dataset.player);
+        add(player.kind === "script" || !temperature() ? player : { ...player, temperature: temperature() });
+      }
+      if (act === "model" && form.model.value.trim()) {
+        add({ kind: "model", model: form.model.value.trim(), temperature: temperature() });
+        form.model.value = "";
+      }
+      if (act === "endpoint" && form.url.value.trim() && form.served.value.trim())
+        add({ kind: "endpoint", url: form.url.value.trim(), model: form.served.value.trim(), key_from: form.key.value.trim() || null, temperature: temperature() });
+    });
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const button = form.querySelector("[type=submit]");
+      button.disabled = true;
+      try {
+        const answer = await server.start(plain());
+        if (answer.id) location.href = `/arena?id=${encodeURIComponent(answer.id)}`;
+        else { trouble(answer.problem); slots.trouble.scrollIntoView({ block: "center" }); }
+      } catch { trouble(LOST); }
+      button.disabled = false;
+    });
+    if (told.like?.environment) {
+      form.environment.value = told.like.environment;
+      if (form.environment.selectedIndex < 0) { form.environment.selectedIndex = 0; form.use.value = told.like.environment; }
+    } else if (asked.get("environment")) form.environment.value = asked.get("environment");
+    if (form.environment.selectedIndex < 0) form.environment.selectedIndex = 0;
+    choose(told.like);
+  }
+
+  // -------------------------------------------------------------------------------------------------- showing a match
+
+  function match() {
+    views.match.hidden = false;
+    const dialog = root.querySelector("dialog");
+    const wish = { page: Number(asked.get("page") || 0), only: asked.get("only") || "all", first: asked.get("from") || "", second: asked.get("to") || "" };
+    let version = "", turn = 0, last = 0, atEnd = true, timer = 0, playing = 0, speed = 1, looking = false, again = false;
+    let seats = [], dots = [];
+
+    function address() {
+      const named = new URLSearchParams({ id });
+      if (wish.page) named.set("page", wish.page);
+      if (wish.only !== "all") named.set("only", wish.only);
+      if (wish.first) named.set("from", wish.first);
+      if (wish.second) named.set("to", wish.second);
+      history.replaceState(null, "", `${location.pathname}?${named}`);
+    }
+    async function look() {
+      if (!root.isConnected) return;
+      if (looking) { again = true; return; }
+      looking = true;
+      clearTimeout(timer);
+      let open = true;
+      try {
+        const rows = Object.fromEntries([...slots.rows.querySelectorAll(".o-bout")].map((row) => [row.dataset.group, row.dataset.mark]));
+        const told = await server.look({ id, version, ...wish, rows });
+        slots.gone.innerHTML = told.gone || "";
+        if (told.gone) { slots.head.innerHTML = ""; open = false; }
+        else if (told.version) { take(told); open = told.open; }
+        else open = root.dataset.open === "yes";
+      } catch (error) { console.error(error); slots.gone.innerHTML = LOST; }
+      looking = false;
+      if (again) { again = false; return look(); }
+      timer = setTimeout(look, open ? 1500 : 8000);
+    }
+    function set(slot, html) { if (slots[slot].dataset.shown !== html) { slots[slot].innerHTML = html; slots[slot].dataset.shown = html; } }
+    function take(told) {
+      version = told.version;
+      root.dataset.open = told.open ? "yes" : "no";
+      document.title = `${told.title} · Arena · Ortam`;
+      const focus = document.activeElement?.getAttribute?.("name");
+      for (const slot of ["head", "table", "pair", "pager"]) set(slot, told[slot]);
+      if (focus && !root.contains(document.activeElement)) root.querySelector(`[name="${focus}"]${focus === "o-only" ? ":checked" : ""}`)?.focus({ preventScroll: true });
+      const had = Object.fromEntries([...slots.rows.querySelectorAll(".o-bout")].map((row) => [row.dataset.group, row]));
+      const drawn = told.rows.map(([group, , html]) => {
+        if (!html && had[group]) return had[group];
+        const made = document.createElement("template");
+        made.innerHTML = html;
+        return made.content.firstElementChild;
+      }).filter(Boolean);
+      if (told.empty) slots.rows.innerHTML = told.empty;
+      else slots.rows.replaceChildren(...drawn);
+      set("transport", told.transport);
+      const line = slots.transport.querySelector(".o-scrub");
+      last = told.last;
+      dots = line ? [...line.children] : [];
+      seats = [...slots.rows.querySelectorAll(".o-seat[data-last]")].map((seat) => {
+        const frames = [];
+        for (const frame of seat.querySelectorAll(".o-frame"))
+          for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
+        return { seat, frames, last: +seat.dataset.last, at: -1, link: seat.querySelector("a"), said: seat.querySelector(".o-seat-turn") };
+      });
+      const chosen = slots.transport.querySelector(".o-speed");
+      if (chosen) chosen.value = String(speed);
+      show(atEnd ? last : Math.min(turn, last));
+    }
+    function show(k) {
+      const before = turn;
+      turn = Math.max(0, Math.min(last, k));
+      atEnd = turn === last;
+      root.dataset.way = turn === before + 1 ? "on" : "";
+      for (const one of seats) {
+        const now = Math.min(turn, one.last);
+        if (one.at !== now) {
+          for (const frame of one.seat.querySelectorAll(".o-frame.o-now")) frame.classList.remove("o-now");
+          one.frames[now]?.classList.add("o-now");
+          one.at = now;
+          const to = new URL(one.link.href);
+          to.searchParams.set("turn", now);
+          one.link.href = to.pathname + to.search;
+        }
+        one.seat.classList.toggle("o-ended", turn >= one.last);
+        one.said.textContent = turn >= one.last ? `${one.last} turn${one.last === 1 ? "" : "s"}` : `turn ${turn} of ${one.last}`;
+      }
+      dots.forEach((dot, n) => dot.classList.toggle("o-now", n === turn));
+      const scrub = slots.transport.querySelector(".o-scrub"), where = slots.transport.querySelector(".o-where");
+      if (scrub) { scrub.setAttribute("aria-valuenow", turn); scrub.setAttribute("aria-valuetext", turn ? `Turn ${turn} of ${last}` : "Start"); }
+      if (where) where.textContent = `${turn} / ${last}`;
+    }
+    function play() {
+      if (playing) return pause();
+      if (turn === last) show(0);
+      root.dataset.playing = "";
+      const step = () => {
+        show(turn + 1);
+        playing = turn < last ? setTimeout(step, 900 / speed) : 0;
+        if (!playing) pause();
+      };
+      playing = setTimeout(step, 500 / speed);
+    }
+    function pause() { clearTimeout(playing); playing = 0; delete root.dataset.playing; }
+    function page(to) { if (to < 0) return; pause(); wish.page = to; atEnd = true; address(); look(); }
+    async function stop() {
+      try {
+        const answer = await server.stop({ id });
+        if (answer.problem) slots.gone.innerHTML = answer.problem;
+      } catch { slots.gone.innerHTML = LOST; }
+      look();
+    }
+    const acts = { first: () => { pause(); show(0); }, last: () => { pause(); show(last); }, back: () => { pause(); show(turn - 1); },
+      on: () => { pause(); show(turn + 1); }, play, stop };
+
+    root.addEventListener("click", (event) => {
+      const act = event.target.closest("[data-do]")?.dataset.do, to = event.target.closest("[data-page]");
+      if (act && acts[act]) acts[act]();
+      else if (to && !to.disabled) page(+to.dataset.page);
+      else if (event.target === dialog) dialog.close();
+    });
+    root.addEventListener("change", (event) => {
+      const { name, value } = event.target;
+      if (event.target.matches(".o-speed")) speed = +value;
+      else if (name === "o-only") { wish.only = value; page(0); }
+      else if (name === "o-first" || name === "o-second") {
+        const other = root.querySelector(name === "o-first" ? "[name=o-second]" : "[name=o-first]");
+        const [was] = [name === "o-first" ? wish.first : wish.second];
+        wish[name === "o-first" ? "first" : "second"] = value;
+        if (other.value === value) wish[name === "o-first" ? "second" : "first"] = was || [...other.options].find((one) => one.value !== value).value;
+        else wish[name === "o-first" ? "second" : "first"] = other.value;
+        wish.only = "all";
+        page(0);
+      }
+    });
+    const at = (event, scrub) => {
+      const box = scrub.getBoundingClientRect();
+      return Math.floor((event.clientX - box.left) / box.width * (last + 1));
+    };
+    root.addEventListener("pointerdown", (event) => {
+      const scrub = event.target.closest(".o-scrub");
+      if (!scrub) return;
+      pause();
+      scrub.setPointerCapture(event.pointerId);
+      show(at(event, scrub));
+    });
+    root.addEventListener("pointermove", (event) => {
+      const scrub = event.target.closest?.(".o-scrub");
+      if (scrub?.hasPointerCapture(event.pointerId) && at(event, scrub) !== turn) show(at(event, scrub));
+    });
+    const keys = { ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": () => dialog.showModal(),
+      n: () => slots.pager.querySelectorAll("[data-page]")[1]?.click(), p: () => slots.pager.querySelectorAll("[data-page]")[0]?.click() };
+    function key(event) {
+      if (!root.isConnected) return document.removeEventListener("keydown", key);
+      if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+      if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+      if (event.key === " " && event.target.closest("button, summary, a")) return;
+      if (!(event.key in keys)) return;
+      event.preventDefault();
+      keys[event.key]();
+    }
+    document.addEventListener("keydown", key);
+    look();
+  }
+};

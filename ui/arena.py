@@ -1,0 +1,277 @@
+"""Arena: the same tasks played by several players, boards side by side and in step.
+
+`/arena` sets a match up, `/arena?id=RUN` shows one: how it goes, a line a player, two players held against each other, and
+the boards a page of tasks at a time. The page asks `look` with a mark of all it shows; while nothing changed the answer
+is empty.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from backend.environments.catalog import CATALOG
+from backend.environments.listing import found
+from backend.errors import OrtamError, SpecError
+from backend.records import ENDED, CheckpointPlayer, EndpointPlayer, EnvironmentSpec, PlayerSpec, RunSpec, ScriptPlayer
+from backend.standings import Against, against, by_hand, standing
+from backend.store import Game, Run
+from ui import arena_boards as boards
+from ui import arena_form as form
+from ui import arena_table, shell
+from ui.arena_boards import Column
+from ui.timeline import Mark, transport
+from ui.written import attribute, counted, text
+
+HERE = Path(__file__).parent
+CSS = [HERE / "arena.css"]
+JS = [HERE / "arena.js"]
+
+START = "(function begin() { window.ortamArena ? window.ortamArena(element, server) : setTimeout(begin, 20); })()"
+ROWS = 5
+"""Tasks on a page."""
+BY_HAND, PARENT = "by-hand", "parent"
+ONLY = ("all", "fixed", "broken", "both_won", "both_lost")
+KINDS = {"script": "scripted", "model": "model", "checkpoint": "checkpoint", "endpoint": "endpoint"}
+
+
+class Asked(BaseModel):
+    """What a browser shows of a match, and what it wants to see."""
+
+    model_config = ConfigDict(extra="ignore")
+    id: str = Field("", max_length=200)
+    version: str = ""
+    page: int = Field(0, ge=0, le=1_000_000)
+    only: str = "all"
+    first: str = Field("", max_length=20)
+    second: str = Field("", max_length=20)
+    rows: dict[str, str] = {}
+    """Task's place -> mark of its row."""
+
+
+def build(store, launcher) -> None:
+    def front(asked: dict[str, Any]) -> dict[str, Any]:
+        return form.front(store, launcher, asked)
+
+    def choices(asked: dict[str, Any]) -> dict[str, Any]:
+        return said(lambda: form.choices(store, str(asked.get("environment", ""))))
+
+    def cost(asked: dict[str, Any]) -> dict[str, Any]:
+        return said(lambda: {"html": form.cost(store, asked)})
+
+    def start(asked: dict[str, Any]) -> dict[str, Any]:
+        return said(lambda: {"id": may(launcher).launch(form.spec_of(store, asked))})
+
+    def stop(asked: dict[str, Any]) -> dict[str, Any]:
+        return said(lambda: {"told": may(launcher).stop(str(asked.get("id", "")))})
+
+    def look(asked: dict[str, Any]) -> dict[str, Any]:
+        question = Asked.model_validate(asked)
+        try:
+            run = store.run(question.id)
+            return answer(store, run, question, read_only=launcher is None)
+        except OrtamError as error:
+            return {"gone": shell.problem(_sentence(error), "All matches are on the Arena page, all runs on the first.")}
+
+    shell.html(form.page(read_only=launcher is None), js_on_load=START,
+               server_functions=[front, choices, cost, start, stop, look])
+
+
+def said(work) -> dict[str, Any]:
+    """What `work` gives, or a sentence."""
+    try:
+        return work()
+    except OrtamError as error:
+        return {"problem": shell.problem(_sentence(error))}
+
+
+def may(launcher):
+    if launcher is None:
+        raise OrtamError("This site only shows runs; start it without --read-only to play a match.")
+    return launcher
+
+
+def _sentence(error: Exception) -> str:
+    said = str(error)
+    return said[:1].upper() + said[1:]
+
+
+# ---------------------------------------------------------------------------------------------------------- a match
+
+
+def answer(store, run: Run, asked: Asked, read_only: bool) -> dict[str, Any]:
+    """Only what is new. Raises OrtamError."""
+    spec = run.spec
+    if spec.match is None:
+        raise SpecError("", f"{run.id} is no match but a run that trains; watch it at /run?id={run.id}")
+    shown = "|".join((str(asked.page), asked.only, asked.first, asked.second))
+    version = "|".join((run.id, run.version(), shown, *(f"{kept.id}{kept.version()}" for kept in store.named("played"))))
+    if version == asked.version:
+        return {}
+    columns = columns_of(store, run)
+    tasks = sorted({group for column in columns for group in column.games})
+    status, progress = run.status(), run.progress()
+    open_ = status not in ENDED
+    whole = max(len(tasks), -(-progress.steps // len(spec.match.players)))
+    first, second = _pair(columns, asked.first, asked.second)
+    held = against(first.games, second.games) if first and second else None
+    told: dict[str, Any] = {
+        "version": version, "title": spec.name, "open": open_, "head": head(run, spec, status, progress, read_only),
+        "table": arena_table.table(columns, [standing(column.games.values(), _terms(spec)) for column in columns],
+                                   _terms(spec), whole),
+        "pair": arena_table.pair(columns, first, second, held) if first and second and held else "",
+    }
+    return told | _boards(store, run, spec, columns, tasks, held, asked, open_)
+
+
+def _boards(store, run: Run, spec: RunSpec, columns: list[Column], tasks: list[int], held: Against | None, asked: Asked,
+            open_: bool) -> dict[str, Any]:
+    outcome = held.tasks if held else {}
+    only = asked.only if asked.only in ONLY and held else "all"
+    wanted = [group for group in tasks if only == "all" or outcome.get(group) == only]
+    pages = max(1, -(-len(wanted) // ROWS))
+    page = min(asked.page, pages - 1)
+    shown = wanted[page * ROWS:(page + 1) * ROWS]
+    asked_of = spec.environments[0]
+    viewer_name = CATALOG[asked_of.use].description.viewer if asked_of.use in CATALOG else _known_viewer(asked_of)
+    rows = [boards.row(columns, group, outcome.get(group, ""), bool(held and held.by_total), viewer_name,
+                       play_link(run, asked_of, columns, group), open_, asked.rows.get(str(group), "")) for group in shown]
+    names = boards.BY_TOTAL if held and held.by_total else boards.VERDICTS
+    choices = [("all", "all", len(tasks))]
+    choices += [(kind, names[kind][1], sum(word == kind for word in outcome.values()))
+                for kind in ONLY[1:] if kind in names and any(word == kind for word in outcome.values())]
+    last = max((game.turns for group in shown for column in columns if (game := column.games.get(group))), default=0)
+    places = list(range(page * ROWS, page * ROWS + len(shown)))
+    return {"rows": [[row.group, row.mark, row.html] for row in rows], "last": last,
+            "pager": boards.pager(page, pages, places, len(wanted), only, choices, play_link),
+            "transport": transport([Mark("o-zero", "Start"), *(Mark(hint=f"Turn {k}") for k in range(1, last + 1))], last)
+            if last else "", "empty": "" if shown else _nothing(open_, only)}
+
+
+def _nothing(open_: bool, only: str) -> str:
+    if only != "all":
+        return shell.empty("No such task", "No task came out so between the two; choose all.")
+    return shell.empty("No game has ended yet", "Boards come here as games end.") if open_ else \
+        shell.empty("No game was played", "The log of this run says why.")
+
+
+def columns_of(store, run: Run) -> list[Column]:
+    """The players in their order; then the episode a fork goes on from, and what people played of the same tasks."""
+    spec = run.spec
+    match, games = spec.match, run.games()
+    assert match is not None
+    columns = []
+    for place, (player, label) in enumerate(zip(match.players, match.labels(), strict=True)):
+        own = {game.group: game for game in games if game.sample == place}
+        columns.append(Column(str(place), label, KINDS[player.kind], full_name(player), own, dict.fromkeys(own, run)))
+    if match.fork:
+        columns += _parent(store, spec)
+    people = by_hand(store, spec.environments[0], spec.rewards, games) if not match.fork else {}
+    if people:
+        columns.append(Column(BY_HAND, "by hand", "people, first try", "what people played of these tasks on the Play page",
+                              {place: game for place, (_, game) in people.items()},
+                              {place: kept for place, (kept, _) in people.items()}))
+    return columns
+
+
+def _parent(store, spec: RunSpec) -> list[Column]:
+    fork = spec.match.fork
+    try:
+        there = store.run(fork.run)
+        game = Game.of(there.episode(fork.episode))
+    except OrtamError:  # its run is gone, or on another machine
+        return []
+    return [Column(PARENT, "as it was", f"{fork.run}, {fork.episode}", f"the episode this goes on from after turn {fork.turn}",
+                   {0: game}, {0: there})]
+
+
+def full_name(player: PlayerSpec) -> str:
+    """Who it is, whatever its label."""
+    if isinstance(player, ScriptPlayer):
+        return f"the scripted player {player.name}"
+    how = "always the likeliest token" if not player.temperature else f"temperature {player.temperature:g}"
+    if isinstance(player, EndpointPlayer):
+        return f"{player.model} at {player.url}, {how}"
+    if isinstance(player, CheckpointPlayer):
+        return f"checkpoint {player.checkpoint} of {player.run}, {how}"
+    return f"{player.model}, {how}"
+
+
+def _pair(columns: list[Column], first: str, second: str) -> tuple[Column | None, Column | None]:
+    """As asked for; else the first and the last player of the match."""
+    if len(columns) < 2:
+        return None, None
+    by_key = {column.key: column for column in columns}
+    own = [column for column in columns if column.key.isdigit()]
+    one = by_key.get(first) or columns[0]
+    other = by_key.get(second) or (own[-1] if len(own) > 1 else columns[-1])
+    if one is other:
+        other = next(column for column in columns if column is not one)
+    return one, other
+
+
+def _terms(spec: RunSpec) -> list[str]:
+    return [term.name for term in spec.rewards]
+
+
+def _known_viewer(asked: EnvironmentSpec) -> str:
+    one = found(asked.use)
+    return one.description.viewer if one and one.description else "transcript"
+
+
+def play_link(run: Run, asked: EnvironmentSpec, columns: list[Column], group: int) -> str:
+    """Where a person plays this very task by the same terms; "" where it is a fork's."""
+    game = next((column.games[group] for column in columns if group in column.games), None)
+    if game is None or run.spec.match.fork:
+        return ""
+    where = {"use": asked.use, "worth": f"run:{run.id}"}
+    where |= {"seed": str(game.seed)} if game.seed is not None else {"task": str(game.task)}
+    where |= {"options": json.dumps(asked.options)} if asked.options else {}
+    return f"/play?{urlencode(where)}"
+
+
+# ------------------------------------------------------------------------------------------------------------- head
+
+
+def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool) -> str:
+    match, asked = spec.match, spec.environments[0]
+    share = min(1.0, progress.step / progress.steps) if progress.steps else 0.0
+    left = f" · about {shell.duration(progress.left)} left" if progress.left else ""
+    going = status not in ENDED
+    bar = (f'<div class="o-arena-bar"><span class="o-muted">{text(progress.phase or "waiting to start")}{left}</span>'
+           f'<div class="o-bar" role="progressbar" aria-label="Games played" aria-valuemin="0" '
+           f'aria-valuemax="{progress.steps}" aria-valuenow="{progress.step}"><i style="width:{share:.1%}"></i></div></div>'
+           if going else "")
+    stop = ('<button type="button" class="o-button o-small" data-do="stop">Stop after these games</button>'
+            if going and not read_only and status != "stopping" else "")
+    again = "" if read_only else f'<a class="o-button o-small" href="/arena?like={attribute(run.id)}">Play it again</a>'
+    why = ""
+    if progress.reason and not (status == "finished" and "given up" not in progress.reason):
+        kind = "error" if status in ("failed", "lost") else "warning" if status == "finished" else "hint"
+        why = shell.problem(_sentence(Exception(progress.reason)), kind=kind)
+    tags = "".join(f'<span class="o-tag">{text(tag)}</span>' for tag in (asked.id, *what_is_played(spec, progress)))
+    return (f'<nav class="o-crumbs" aria-label="Where this match belongs"><a href="/arena">Arena</a>'
+            f'<i aria-hidden="true">›</i><h1 class="o-crumb">{text(spec.name)}</h1></nav>'
+            f'<div class="o-row">{shell.chip(status, run=True)}{tags}<span class="o-arena-acts">{stop}{again}'
+            f'<a class="o-button o-small" href="/episode?{attribute(urlencode({"run": run.id}))}">All episodes</a></span></div>'
+            f"{bar}{why}")
+
+
+def what_is_played(spec: RunSpec, progress) -> list[str]:
+    match, tasks = spec.match, spec.environments[0].tasks
+    assert match is not None
+    if match.fork:
+        return [f"forked from {match.fork.run}, episode {match.fork.episode}, after turn {match.fork.turn}"]
+    count = -(-progress.steps // len(match.players))
+    said = [counted(count, "task")] if count else []
+    if match.held_out:
+        return [*said, "held out: none that training drew"]
+    if match.daily:
+        return [*said, f"the tasks of {match.daily}"]
+    if tasks.indices is None:
+        return [*said, f"from seed {tasks.first_seed}"]
+    return said
+
+
