@@ -1,139 +1,129 @@
-"""The list of a run's episodes: what the address asks for, the filters, the rows, the pages; and the group as a strip.
+"""The list of a run's episodes: its rows, what is said under them, its pages; and the group as a strip.
 
 All of it is links and one plain form, so that every row opens in a new tab and every view can be sent to someone.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, get_args
-from urllib.parse import parse_qsl, urlencode
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
 
-from backend.errors import OrtamError, SpecError
-from backend.records import Episode, EpisodeStatus, RunSpec
-from ui import shell
+from backend.errors import OrtamError
+from backend.records import Episode, RunSpec
+from backend.store import EpisodeRow, Note, SavedFilter
+from backend.store.indexing import SCANNED
+from backend.store.words import Excerpt, understood
+from ui import narrowing, shell
+from ui.asked import NEWEST, VIEWS, Asked
 from ui.badges import advantage, purity
 from ui.written import attribute, counted, named, number, text
 
+__all__ = ["NEWEST", "Asked", "episodes", "first", "group", "group_address", "neighbours"]
+
 PER_PAGE = 50
-NEWEST = "-step"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The address of a Replay page, read; made new by `to`."""
+class Listing:
+    """A page of the list, with what is said under its rows."""
 
-    run: str = ""
-    id: str = ""
-    turn: int | None = None
-    where: str = ""
-    sort: str = NEWEST
-    page: int = 1
-    step: int | None = None
-    group: int | None = None
-    environment: str = ""
-    status: str = ""
-    phase: str = ""
-
-    @classmethod
-    def read(cls, search: str) -> "Asked":
-        """From `?run=…&id=…`; unknown parameters are dropped. Raises SpecError naming the one that is wrong."""
-        given: dict[str, Any] = {}
-        for name, value in parse_qsl(search.removeprefix("?")):
-            if name in ("turn", "page", "step", "group"):
-                given[name] = _whole_number(name, value.strip())
-            elif name in cls.__dataclass_fields__:
-                given[name] = value
-        return cls(**{**given, "page": max(given.get("page") or 1, 1)})
-
-    @classmethod
-    def only_run(cls, search: str) -> "Asked":
-        return cls(run=dict(parse_qsl(search.removeprefix("?"))).get("run", ""))
-
-    def to(self, **changes: Any) -> str:
-        """The address of the same view with something changed; what is at its default is left out."""
-        asked = replace(self, **changes)
-        usual = Asked()
-        parts = {name: value for name, value in vars(asked).items() if value not in (None, getattr(usual, name))}
-        return f"/episode?{urlencode(parts, errors='replace')}"
-
-    def filters(self) -> dict[str, Any]:
-        """As `Run.episodes` takes them."""
-        wanted = {"where": self.where or None, "step": self.step, "group": self.group,
-                  "environment": self.environment or None, "status": self.status or None, "phase": self.phase or None}
-        return {name: value for name, value in wanted.items() if value is not None}
-
-    def clear(self) -> "Asked":
-        return Asked(run=self.run, id=self.id)
+    rows: Sequence[EpisodeRow] = ()
+    found: int = 0
+    """All that match."""
+    excerpts: Mapping[str, Excerpt] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why a view lists it."""
+    notes: Mapping[str, Note] = field(default_factory=dict)
+    hint: str = ""
 
 
-def _whole_number(name: str, value: str) -> int | None:
-    if not value:
-        return None
-    if not value.removeprefix("-").isdecimal() or len(value) > 12:
-        raise SpecError(name, f"{value!r} isn't a whole number; write one, or leave it out")
-    return int(value)
-
-
-def episodes(run, spec: RunSpec, asked: Asked) -> str:
+def episodes(run, spec: RunSpec, asked: Asked, saved: Sequence[SavedFilter] = (), may_change: bool = False) -> str:
     """The whole section; a filter that can't be used is one sentence above no rows."""
-    problem, rows, found = "", [], 0
+    problem, listing, marks = "", Listing(), ""
     try:
-        found = run.count_episodes(**asked.filters())
-        rows = run.episodes(sort=asked.sort, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE, **asked.filters())
+        listing = _listing(run, asked)
+        sought = understood(asked.find)
+        marks = f' data-marks="{attribute(json.dumps(sought.marks()))}"' if sought else ""
     except OrtamError as error:
-        problem = shell.problem(str(error))
-    body = problem or (_table(rows, spec, asked) if rows else _nothing(run, asked))
-    return (f'<section class="o-episodes" aria-label="Episodes"><div class="o-episodes-head">'
-            f'<h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, found)}</span></div>'
-            f"{_form(spec, asked)}{body}{_pages(asked, found)}</section>")
+        problem = narrowing.problem(error)
+    body = problem or (_table(listing, spec, asked) if listing.rows else _nothing(run, asked))
+    hint = f'<p class="o-fieldnote">{text(listing.hint)}</p>' if listing.hint else ""
+    return (f'<section class="o-episodes" aria-label="Episodes"{marks}><div class="o-episodes-head">'
+            f'<h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, listing)}</span></div>'
+            f"{narrowing.views(asked)}{narrowing.form(run, spec, asked)}{narrowing.chips(asked, saved, may_change)}{hint}{body}"
+            f"{'' if asked.view else _pages(asked, listing.found)}</section>")
 
 
-def _span(asked: Asked, found: int) -> str:
-    first = (asked.page - 1) * PER_PAGE + 1
-    return f"{first:,}–{min(first + PER_PAGE - 1, found):,} of {found:,}" if 0 < first <= found else f"{found:,}"
+def _listing(run, asked: Asked) -> Listing:
+    filters, reasons, hint = asked.filters(), {}, ""
+    if asked.view:
+        told = run.standouts(asked.view, **filters)
+        rows, found = [row for row, _ in told.entries], len(told.entries)
+        reasons = {row.id: why for row, why in told.entries}
+        newest = "" if asked.view == "advantage" else "newest "
+        hint = f"{VIEWS[asked.view][1]}. Of the {newest}{counted(told.looked, 'episode')} that match."
+    else:
+        found = run.count_episodes(**filters)
+        rows = run.episodes(sort=asked.sort, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE, **filters)
+    excerpts = run.excerpts(rows, asked.find) if asked.find else {}
+    if asked.find and not run.indexed():
+        hint = (f"This run was recorded before words were indexed, so its newest {SCANNED:,} episodes were read through "
+                f"instead. {hint}")
+    return Listing(rows, found, excerpts, reasons, run.notes(), hint)
+
+
+def first(run, asked: Asked) -> tuple[str, int | None] | None:
+    """(id, turn) of the episode at the top of a list that was asked for; None where it is empty, or where none was asked
+    for. Raises OrtamError."""
+    if asked.view:
+        entries = run.standouts(asked.view, **asked.filters()).entries
+        return (entries[0][0].id, None) if entries else None
+    if not asked.find:
+        return None
+    rows = run.episodes(sort=asked.sort, limit=1, **asked.filters())
+    return (rows[0].id, _turns(run, rows, asked).get(rows[0].id)) if rows else None
+
+
+def neighbours(run, asked: Asked, id: str) -> tuple[str | None, str | None]:
+    """Addresses of the episodes before and after this one in the list; None at its ends. Raises OrtamError."""
+    if asked.view:
+        ids = [row.id for row, _ in run.standouts(asked.view, **asked.filters()).entries]
+        place = ids.index(id) if id in ids else None
+        around = (None, None) if place is None else (ids[place - 1] if place else None,
+                                                     ids[place + 1] if place + 1 < len(ids) else None)
+    else:
+        around = run.neighbours(id, sort=asked.sort, **asked.filters())
+    beside = [one for one in around if one is not None]
+    turns = _turns(run, run.episodes(id=beside, limit=2), asked) if asked.find and beside else {}
+    before, after = (None if one is None else asked.to(id=one, turn=turns.get(one)) for one in around)
+    return before, after
+
+
+def _turns(run, rows: Sequence[EpisodeRow], asked: Asked) -> dict[str, int]:
+    return {id: found.turn for id, found in run.excerpts(rows, asked.find).items()}
+
+
+def _span(asked: Asked, listing: Listing) -> str:
+    found, start = listing.found, (asked.page - 1) * PER_PAGE + 1
+    if asked.view or not 0 < start <= found:
+        return f"{found:,}"
+    return f"{start:,}–{min(start + PER_PAGE - 1, found):,} of {found:,}"
+
+
+NOTHING = {"advantage": "No episode has an advantage yet", "surprising": "Nothing surprising here",
+           "suspects": "Nothing looks like reward hacking here", "unscored": "Every episode was scored, and nothing failed",
+           "longest": "No episode yet"}
 
 
 def _nothing(run, asked: Asked) -> str:
-    if asked.filters() or asked.page > 1:
+    if asked.active() or asked.page > 1:
         return shell.empty("No episode matches", "Change a filter or clear them all.",
-                           ("Clear filters", asked.clear().to()))
+                           ("Clear filters", asked.clear().to(view=asked.view)))
+    if asked.view:
+        return shell.empty(NOTHING[asked.view], VIEWS[asked.view][1] + ".", ("See all episodes", asked.to(view="")))
     return shell.empty("No episode yet", "The first ones arrive when the first step has been played.",
                        ("Watch the run", f"/run?{urlencode({'id': run.id})}"))
-
-
-# ---------------------------------------------------------------------------------------------------------- filters
-
-
-def _form(spec: RunSpec, asked: Asked) -> str:
-    environments = [environment.id for environment in spec.environments]
-    kept = f'<input type="hidden" name="run" value="{attribute(asked.run)}">'
-    if asked.sort != NEWEST:
-        kept += f'<input type="hidden" name="sort" value="{attribute(asked.sort)}">'
-    clear = asked.clear().to(sort=asked.sort)
-    undo = f'<a class="o-link" href="{attribute(clear)}">Clear</a>' if asked.filters() else ""
-    return (
-        f'<form class="o-filters" method="get" action="/episode" role="search">{kept}'
-        f'<label class="o-search"><span class="o-label">Where</span><input name="where" type="search" '
-        f'autocomplete="off" spellcheck="false" placeholder="won and guesses &lt;= 3" value="{attribute(asked.where)}" '
-        f'title="An expression over facts, reward terms and columns such as total, advantage or turns (/)"></label>'
-        + _select("status", "Status", list(get_args(EpisodeStatus)), asked.status)
-        + (_select("environment", "Environment", environments, asked.environment) if len(environments) > 1 else "")
-        + _select("phase", "Phase", ["train", "eval", "play"], asked.phase)
-        + _whole("step", "Step", asked.step) + _whole("group", "Group", asked.group)
-        + f'<button class="o-button" type="submit">Filter</button>{undo}</form>')
-
-
-def _select(name: str, label: str, choices: Sequence[str], chosen: str) -> str:
-    options = "".join(f'<option value="{attribute(choice)}"{" selected" * (choice == chosen)}>'
-                      f'{text(choice.replace("env_", "environment ").replace("_", " "))}</option>'
-                      for choice in dict.fromkeys([*choices, *([chosen] if chosen else [])]))
-    return (f'<label><span class="o-label">{label}</span><select name="{name}"><option value="">Any</option>'
-            f"{options}</select></label>")
-
-
-def _whole(name: str, label: str, value: int | None) -> str:
-    return (f'<label class="o-whole"><span class="o-label">{label}</span><input name="{name}" inputmode="numeric" '
-            f'placeholder="Any" value="{"" if value is None else value}"></label>')
 
 
 # ------------------------------------------------------------------------------------------------------------- rows
@@ -145,28 +135,30 @@ COLUMNS = (("status", "Status", ""), ("id", "Episode", ""), ("step", "Step", "o-
 """(what to sort by, heading, css); `o-col-m` columns are left out on a phone, `o-col-l` on a tablet too."""
 
 
-def _table(rows, spec: RunSpec, asked: Asked) -> str:
+def _table(listing: Listing, spec: RunSpec, asked: Asked) -> str:
     mixed = len(spec.environments) > 1
     heads = "".join(_head(name, label, css, asked) for name, label, css in COLUMNS)
-    return (f'<div class="o-card o-flush o-scroll"><table class="o-table"><thead><tr>{heads}</tr></thead><tbody>'
-            f'{"".join(_row(row, mixed, asked) for row in rows)}</tbody></table></div>')
+    rows = "".join(_row(row, mixed, asked, listing) for row in listing.rows)
+    return (f'<div class="o-card o-flush o-scroll"><table class="o-table"><thead><tr>{heads}</tr></thead><tbody>{rows}'
+            "</tbody></table></div>")
 
 
 def _head(name: str | None, label: str, css: str, asked: Asked) -> str:
     if name is None:
         return f'<th class="{css}">{label}</th>'
-    now = asked.sort.removeprefix("-") == name
+    now = asked.sort.removeprefix("-") == name and not asked.view
     down = asked.sort.startswith("-")
     smallest_first = down if now else name in ("status", "id")
     following = name if smallest_first else f"-{name}"
     order = f' aria-sort="{"descending" if down else "ascending"}"' if now else ""
     arrow = ("↓" if down else "↑") if now else ""
-    return (f'<th class="{css}"{order}><a href="{attribute(asked.to(sort=following, page=1))}">{label}'
+    return (f'<th class="{css}"{order}><a href="{attribute(asked.to(sort=following, page=1, view=""))}">{label}'
             f'<i aria-hidden="true">{arrow}</i></a></th>')
 
 
-def _row(row, mixed: bool, asked: Asked) -> str:
-    address = attribute(asked.to(id=row.id, turn=None))
+def _row(row: EpisodeRow, mixed: bool, asked: Asked, listing: Listing) -> str:
+    excerpt = listing.excerpts.get(row.id)
+    address = attribute(asked.to(id=row.id, turn=excerpt.turn if excerpt else None))
     here = ' aria-current="true"' if row.id == asked.id else ""
     environment = f'<span class="o-tag">{text(row.environment[:40])}</span>' if mixed else ""
     phase = f'<span class="o-tag">{text(row.phase)}</span>' if row.phase != "train" else ""
@@ -175,11 +167,37 @@ def _row(row, mixed: bool, asked: Asked) -> str:
     tokens = "" if row.tokens is None else f"{row.tokens:,}"
     cells = (
         shell.chip(row.status),
-        f'<a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}',
+        f'<a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}'
+        f"{_said_of(listing.notes.get(row.id))}",
         f"{row.step:,}", _group_link(row, asked), f"{row.turns:,}", tokens, f'<div class="o-badges">{terms}</div>',
         number(row.total), advantage(row.advantage))
     drawn = "".join(f'<td class="{css}">{cell}</td>' for (_, _, css), cell in zip(COLUMNS, cells, strict=True))
-    return f'<tr data-id="{named(row.id)}"{here}>{drawn}</tr>'
+    under = _under(address, listing.reasons.get(row.id, ""), excerpt)
+    return f'<tr data-id="{named(row.id)}"{here}{" class=o-above" * bool(under)}>{drawn}</tr>{under}'
+
+
+def _said_of(note: Note | None) -> str:
+    if note is None:
+        return ""
+    tags = "".join(f'<span class="o-tag o-by-hand">{text(tag)}</span>' for tag in note.tags)
+    mark = f'<span class="o-tag o-by-hand" title="{attribute(note.text[:500])}">note</span>' if note.text else ""
+    return f"{tags}{mark}"
+
+
+PARTS = {"said": "said", "thought": "thought", "tool": "called", "call": "called with", "result": "result",
+         "opening": "opening", "fault": "fault"}
+
+
+def _under(address: str, why: str, excerpt: Excerpt | None) -> str:
+    """A row of its own below: why a view lists the episode, and where it holds the words."""
+    if not why and not excerpt:
+        return ""
+    told = f"<span>{text(why)}</span>" if why else ""
+    if excerpt:
+        place = f"turn {excerpt.turn}, {PARTS[excerpt.part]}" if excerpt.turn else "start"
+        pieces = "".join(f"<mark>{text(piece)}</mark>" if hit else text(piece) for piece, hit in excerpt.pieces)
+        told += f'<a href="{address}" data-go="row"><b>{place}</b> <q>{pieces}</q></a>'
+    return f'<tr class="o-under"><td colspan="{len(COLUMNS)}"><div>{told}</div></td></tr>'
 
 
 def _group_link(row, asked: Asked) -> str:

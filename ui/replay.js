@@ -217,7 +217,7 @@ window.ortamReplay = (element, server) => {
   const keys = {
     ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help,
     ArrowUp: () => press("prev"), ArrowDown: () => press("next"),
-    t: () => look(view === "turn" ? "transcript" : "turn"), "/": () => slots.list.querySelector("[name=where]")?.focus(),
+    t: () => look(view === "turn" ? "transcript" : "turn"), "/": () => slots.list.querySelector("[name=find]")?.focus(),
     g: () => slots.group.querySelector(".o-mini[aria-current]")?.focus(),
   };
   const press = (way) => { const link = slots.player.querySelector(`a[data-go=${way}]`); if (link) go(link); };

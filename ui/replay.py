@@ -9,33 +9,35 @@ from urllib.parse import urlencode
 
 from backend.errors import EpisodeNotFound, OrtamError, SpecError
 from backend.records import Episode, RunSpec
-from ui import shell
-from ui.episodes import NEWEST, Asked, episodes, group
+from ui import narrowing, shell
+from ui.asked import NEWEST, Asked
+from ui.episodes import episodes, first, group, neighbours
 from ui.player import Setting, player
 from ui.viewers import viewer
 from ui.written import attribute, text
 
 HERE = Path(__file__).parent
-CSS = [HERE / "viewers" / "viewers.css", HERE / "replay.css"]
-JS = [HERE / "replay.js"]
+CSS = [HERE / "viewers" / "viewers.css", HERE / "replay.css", HERE / "find.css"]
+JS = [HERE / "find.js", HERE / "replay.js"]
 
 GROUP_SHOWN = 64
-START = "(function start() { window.ortamReplay ? window.ortamReplay(element, server) : setTimeout(start, 20); })();"
+START = ("(function start() { if (!window.ortamReplay || !window.ortamFind) return setTimeout(start, 20); "
+         "window.ortamFind(element, server); window.ortamReplay(element, server); })();")
 
 KEYS = (("← →", "turn"), ("↑ ↓", "episode"), ("Space", "play or pause"), ("Home End", "start, last turn"),
-        ("T", "turn or transcript"), ("G", "group"), ("/", "search"), ("?", "this help"))
+        ("T", "turn or transcript"), ("G", "group"), ("/", "words"), ("N", "note"), ("?", "this help"))
 
 
 def build(store, launcher) -> None:
     def show(asked: dict[str, Any]) -> dict[str, str]:
-        return answer(store, str(asked.get("search", "")), bool(asked.get("list", True)))
+        return answer(store, str(asked.get("search", "")), bool(asked.get("list", True)), launcher is not None)
 
     def peers(asked: dict[str, Any]) -> str:
         return group_of(store, str(asked.get("search", "")))
 
     shell.html(f'<div class="o-replay"><div data-slot="player">{shell.skeleton(5, tall=True)}</div>'
                f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}</div>',
-               js_on_load=START, server_functions=[show, peers])
+               js_on_load=START, server_functions=[show, peers, *narrowing.functions(store, launcher is not None)])
 
 
 def _keys() -> str:
@@ -45,7 +47,7 @@ def _keys() -> str:
             f'<form method="dialog"><button class="o-button">Close</button></form></dialog>')
 
 
-def answer(store, search: str, with_list: bool = True) -> dict[str, str]:
+def answer(store, search: str, with_list: bool = True, may_change: bool = False) -> dict[str, str]:
     """What the page shows at an address: `player` and, if asked for, `list`, both HTML."""
     try:
         asked = Asked.read(search)
@@ -57,13 +59,14 @@ def answer(store, search: str, with_list: bool = True) -> dict[str, str]:
         return {"player": _dead_end(str(error), ("See all runs", "/")), "list": ""}
     asked = Asked(**{**vars(asked), "run": run.id})
     try:
-        shown = run.episode(asked.id or _instructive(run, asked))
-        drawn = player(shown, _setting(run, spec, asked, shown), asked.turn)
+        id, turn = (asked.id, asked.turn) if asked.id else _instructive(run, asked)
+        shown = run.episode(id)
+        drawn = player(shown, _setting(run, spec, asked, shown), turn)
         asked = Asked(**{**vars(asked), "id": shown.id})
     except EpisodeNotFound as error:
         drawn = _dead_end(str(error), ("See this run's episodes", Asked(run=run.id).to())) if asked.id \
             else _without_episode(run.id, spec.name)
-    return {"player": drawn, "list": episodes(run, spec, asked) if with_list else ""}
+    return {"player": drawn, "list": episodes(run, spec, asked, store.saved_filters(), may_change) if with_list else ""}
 
 
 def group_of(store, search: str) -> str:
@@ -82,32 +85,33 @@ def group_of(store, search: str) -> str:
                  Asked(**{**vars(asked), "run": run.id}))
 
 
-def _instructive(run, asked: Asked) -> str:
+def _instructive(run, asked: Asked) -> tuple[str, int | None]:
     """Which episode to open when none is named: the first of a list that was asked for, else of the newest step the one
     with the largest advantage. Raises EpisodeNotFound where there is none."""
     try:
-        first = run.episodes(sort=asked.sort, limit=1, **asked.filters())
-        if first and asked.sort == NEWEST and "where" not in asked.filters():
-            best = run.episodes(sort="-advantage", limit=1, **{**asked.filters(), "step": first[0].step})
-            first = best or first
+        if top := first(run, asked):
+            return top
+        rows = run.episodes(sort=asked.sort, limit=1, **asked.filters())
+        if rows and asked.sort == NEWEST and "where" not in asked.filters():
+            best = run.episodes(sort="-advantage", limit=1, **{**asked.filters(), "step": rows[0].step})
+            rows = best or rows
     except OrtamError:
-        first = []
-    if not first:
+        rows = []
+    if not rows:
         raise EpisodeNotFound("")
-    return first[0].id
+    return rows[0].id, asked.turn
 
 
 def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
     try:
-        before, after = run.neighbours(shown.id, sort=asked.sort, **asked.filters())
+        before, after = neighbours(run, asked, shown.id)
     except OrtamError:
         before = after = None
     step = Asked(run=run.id, id=shown.id, step=shown.step, phase="" if shown.phase == "train" else shown.phase)
     return Setting(
         run=run.id, name=spec.name, viewer=viewer_of(spec, shown.environment), terms=spec.rewards,
         tools=_tools(spec, shown.environment),
-        previous=asked.to(id=before, turn=None) if before else None,
-        following=asked.to(id=after, turn=None) if after else None,
+        previous=before, following=after,
         links={"watch": _watch(run.id), "reprice": f"/reprice?{urlencode({'run': run.id})}", "step": step.to(),
                "group": Asked(**{**vars(step), "group": shown.group}).to()})
 

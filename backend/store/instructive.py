@@ -148,7 +148,7 @@ def _surprising(window: list[_Seen]) -> list[tuple[int, str]]:
             elif spread > 1e-6 and abs(away) >= FAR * spread:
                 say(seen, abs(away) / spread, f"Total {_said(seen.total)} where the others of its group got {_said(middle)} "
                                               f"on average, {abs(away) / spread:.1f} times their spread away")
-    for tries in _by(window, lambda seen: seen.task):
+    for tries in _by([seen for seen in window if seen.task[1] is not None], lambda seen: seen.task):
         run_of = 0
         before: bool | None = None
         for seen in reversed([seen for seen in tries if seen.told]):

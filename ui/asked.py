@@ -1,0 +1,137 @@
+"""The address of a Replay page: which run, which episode and turn, and what the list is narrowed to."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from backend.errors import SpecError
+from backend.store.filters import Between
+
+NEWEST = "-step"
+VIEWS = {
+    "advantage": ("Largest advantage", "What training pulled at hardest, for and against: the largest advantages of both "
+                                       "signs, one of each a group and few a step"),
+    "surprising": ("Surprising", "Far from what its own group or this task's recent episodes got: a lone win or loss in its "
+                                 "group, a first win on a task, a total far from the others'"),
+    "suspects": ("Reward hacking suspects", "Well paid though not won: a total or a term as high as winners get, the same "
+                                            "calls over and over, or pay that rises while wins fall"),
+    "unscored": ("Unscored and faults", "Episodes that gave no number, or in which something failed, the newest first"),
+    "longest": ("Longest", "Most turns, then most tokens"),
+}
+"""What is instructive: name -> (label, what it means)."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The address, read; made new by `to`."""
+
+    run: str = ""
+    id: str = ""
+    turn: int | None = None
+    find: str = ""
+    where: str = ""
+    view: str = ""
+    """One of VIEWS; empty lists all."""
+    sort: str = NEWEST
+    page: int = 1
+    step: int | str | None = None
+    """One step, or a range such as 10-20."""
+    group: int | None = None
+    environment: str = ""
+    status: str = ""
+    phase: str = ""
+    tool: str = ""
+    trouble: str = ""
+    """A kind of fault, or any."""
+    task: str = ""
+    """A seed, a task or a fingerprint."""
+    policy: str = ""
+    tag: str = ""
+    total: str = ""
+    advantage: str = ""
+    term: str = ""
+    value: str = ""
+    """The range of the term."""
+
+    @classmethod
+    def read(cls, search: str) -> "Asked":
+        """From `?run=…&id=…`; unknown parameters are dropped. Raises SpecError naming the one that is wrong."""
+        given: dict[str, Any] = {}
+        for name, value in parse_qsl(search.removeprefix("?")):
+            if name in ("turn", "page", "group"):
+                given[name] = _whole_number(name, value.strip())
+            elif name == "step":
+                given[name] = _steps(value.strip())
+            elif name in cls.__dataclass_fields__:
+                given[name] = value
+        if given.get("view") not in VIEWS:
+            given.pop("view", None)
+        return cls(**{**given, "page": max(given.get("page") or 1, 1)})
+
+    @classmethod
+    def only_run(cls, search: str) -> "Asked":
+        return cls(run=dict(parse_qsl(search.removeprefix("?"))).get("run", ""))
+
+    def to(self, **changes: Any) -> str:
+        """The address of the same view with something changed; what is at its default is left out."""
+        asked = replace(self, **changes)
+        return f"/episode?{urlencode(asked._unusual(), errors='replace')}"
+
+    def kept(self) -> str:
+        """What can be saved under a name and used on any run, as it stands in an address."""
+        return urlencode(replace(self, run="", id="", turn=None, page=1)._unusual(), errors="replace")
+
+    def _unusual(self) -> dict[str, Any]:
+        usual = Asked()
+        return {name: value for name, value in vars(self).items() if value not in (None, getattr(usual, name))}
+
+    def filters(self) -> dict[str, Any]:
+        """As `Run.episodes` takes them. Raises SpecError for a range that is none."""
+        term = {self.term: Between.read(self.term, self.value)} if self.term and self.value.strip() else None
+        if self.value.strip() and not self.term:
+            raise SpecError("term", "choose the reward term that this range is of")
+        wanted = {"find": self.find.strip() or None, "where": self.where or None, "group": self.group,
+                  "step": Between.read("step", self.step) if isinstance(self.step, str) else self.step,
+                  "environment": self.environment or None, "status": self.status or None, "phase": self.phase or None,
+                  "tool": self.tool or None, "trouble": self.trouble or None, "task_or_seed": self.task.strip() or None,
+                  "policy": self.policy or None, "tag": self.tag or None, "terms": term,
+                  **{name: Between.read(name, text) for name in ("total", "advantage") if (text := getattr(self, name).strip())}}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def active(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """(name, what is asked for, the change that takes it away) of each filter."""
+        told = []
+        for name, label in ACTIVE.items():
+            value = getattr(self, name)
+            if value in (None, ""):
+                continue
+            if name == "term":
+                told.append((self.term, self.value, {"term": "", "value": ""})) if self.value else None
+            else:
+                told.append((label, str(value), {name: getattr(Asked(), name)}))
+        return told
+
+    def clear(self) -> "Asked":
+        return Asked(run=self.run, id=self.id)
+
+
+ACTIVE = {"find": "words", "where": "where", "step": "step", "group": "group", "environment": "environment",
+          "status": "status", "phase": "phase", "tool": "tool", "trouble": "fault", "task": "task", "policy": "played by",
+          "tag": "tag", "total": "total", "advantage": "advantage", "term": "term"}
+"""Field -> how its chip calls it."""
+
+
+def _whole_number(name: str, value: str) -> int | None:
+    if not value:
+        return None
+    if not value.removeprefix("-").isdecimal() or len(value) > 12:
+        raise SpecError(name, f"{value!r} isn't a whole number; write one, or leave it out")
+    return int(value)
+
+
+def _steps(value: str) -> int | str | None:
+    if re.search(r"\d\s*(?:-|–|\.\.|to)\s*\d|[<>≤≥]|\.\.", value):
+        between = Between.read("step", value)
+        return " ".join(value.split()) if between else None
+    return _whole_number("step", value)
