@@ -9,6 +9,7 @@ from typing import Any
 
 from backend.records import Episode, RewardTerm
 from ui import shell
+from ui.forks import parent
 from ui.timeline import marks, transport
 from ui.turns import cards, fault_box
 from ui.viewers import screen, viewer
@@ -34,9 +35,9 @@ class Setting:
 
 
 def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
-    """Opens at `turn` (1 is the first, 0 the start), else at the last one."""
+    """Opens at `turn` (1 is the first), else at the start."""
     last = len(episode.turns)
-    now = last if turn is None else min(max(turn, 0), last)
+    now = min(max(turn or 0, 0), last)
     drawn_by = viewer(episode, setting.viewer)
     frames = _frames(drawn_by.frames(episode), now)
     stage = f'<div class="o-stage">{frames}</div>' if frames else ""
@@ -65,12 +66,17 @@ def _head(episode: Episode, setting: Setting) -> str:
     return (
         f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
         f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav>'
-        f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}</div>'
-        f'<div class="o-neighbours"><div data-slot="share"></div>{_reprice(setting.links.get("reprice"))}'
+        f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}{parent(episode) if links else ""}</div>'
+        f'<div class="o-neighbours"><div data-slot="share"></div>{_fork(links)}{_reprice(links.get("reprice"))}'
         f'{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
         f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
         f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div>'
-        f'<div data-slot="notes"></div></header>')
+        f'<div data-slot="forks" class="o-forks"></div><div data-slot="notes"></div></header>')
+
+
+def _fork(links: Mapping[str, str]) -> str:
+    return ('<button class="o-button o-small" type="button" data-do="fork" title="Go on from the turn on screen, by hand or by a '
+            'script (f)">Fork here</button>' if links else "")
 
 
 def _reprice(address: str | None) -> str:

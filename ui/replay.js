@@ -7,7 +7,7 @@
 window.ortamReplay = (element, server) => {
   const root = element.querySelector(".o-replay");
   const slots = Object.fromEntries([...root.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
-  const dialog = root.querySelector("dialog");
+  const dialog = root.querySelector("dialog"), forking = root.querySelector(".o-fork");
   let shown = null;          // the player on screen, with its parts by turn
   let timer = 0, speed = 1, view = "turn", ticket = 0;
 
@@ -101,14 +101,15 @@ window.ortamReplay = (element, server) => {
   const acts = {
     first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
     back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
-    play, help: () => dialog.showModal(),
+    play, fork, help: () => dialog.showModal(),
   };
 
   // --------------------------------------------------------------------------------------- other episodes, other lists
 
-  async function open(address, { push = true, list = true } = {}) {
+  async function open(address, { push = true, list = true, inside = false } = {}) {
     const mine = ++ticket;
     const focus = document.activeElement?.dataset?.go;
+    const ended = inside && shown && shown.turn === shown.last && shown.last > 0;
     stop();
     const busy = setTimeout(() => root.classList.add("o-busy"), 150);
     try {
@@ -121,13 +122,37 @@ window.ortamReplay = (element, server) => {
       take();
       if (focus && focus !== "row") slots.player.querySelector(`[data-go=${focus}]`)?.focus({ preventScroll: true });
       mark();
-      if (shown) await peers(mine);
+      if (shown && ended) turn(shown.last);
+      if (shown) await Promise.all([peers(mine), forks(mine)]);
       else slots.group.innerHTML = "";
     } catch (error) {
       if (mine === ticket) lost(address, error);
     } finally {
       clearTimeout(busy);
       if (mine === ticket) root.classList.remove("o-busy");
+    }
+  }
+
+  async function forks(mine) {
+    const place = slot("forks"), known = await server.forks({ run: decodeURIComponent(shown.player.dataset.run), id: shown.id });
+    if (mine === ticket && place) place.innerHTML = known;
+  }
+  const slot = (name) => slots.player.querySelector(`[data-slot=${name}]`);
+
+  async function fork() {    // who may go on from the turn on screen
+    if (!shown || !server.fork) return;
+    stop();
+    const place = forking.querySelector("[data-slot=fork]");
+    place.innerHTML = '<div class="o-skeleton" role="status" aria-label="Loading"><i></i><i></i></div>';
+    forking.showModal();
+    forking.querySelector("h2").textContent = shown.turn ? `Go on from turn ${shown.turn}` : "Go on from the start";
+    try {
+      place.innerHTML = await server.fork({ run: decodeURIComponent(shown.player.dataset.run), id: shown.id, turn: shown.turn });
+      place.querySelector("a")?.focus();
+    } catch (error) {
+      console.error(error);
+      place.innerHTML = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server didn\'t answer.' +
+        '</span><span class="o-muted">It may have stopped or be busy; try again.</span></div>';
     }
   }
 
@@ -162,7 +187,7 @@ window.ortamReplay = (element, server) => {
       const page = +(asked.get("page") || 1) + (link.dataset.go === "next" ? 1 : -1);
       asked.set("page", Math.max(1, page));
     }
-    return open(`${location.pathname}?${asked}`, { list: !inside });
+    return open(`${location.pathname}?${asked}`, { list: !inside, inside: true });
   }
 
   // ------------------------------------------------------------------------------------------------------------ events
@@ -173,7 +198,7 @@ window.ortamReplay = (element, server) => {
     if (act) return acts[act.dataset.do]();
     const tab = event.target.closest(".o-tabs [data-view]");
     if (tab) return look(tab.dataset.view);
-    if (event.target === dialog) return dialog.close();
+    if (event.target === dialog || event.target === forking) return event.target.close();
     const link = event.target.closest("a[href]");
     if (link && new URL(link.href).pathname === location.pathname) {
       event.preventDefault();
@@ -218,13 +243,13 @@ window.ortamReplay = (element, server) => {
     ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help,
     ArrowUp: () => press("prev"), ArrowDown: () => press("next"),
     t: () => look(view === "turn" ? "transcript" : "turn"), "/": () => slots.list.querySelector("[name=find]")?.focus(),
-    g: () => slots.group.querySelector(".o-mini[aria-current]")?.focus(),
+    f: fork, g: () => { const whole = slots.group.querySelector("[data-go=group]"); if (whole) location.href = whole.href; },
   };
   const press = (way) => { const link = slots.player.querySelector(`a[data-go=${way}]`); if (link) go(link); };
 
   function key(event) {
     if (!root.isConnected) return document.removeEventListener("keydown", key);
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || forking.open) return;
     if (event.target.closest("input, textarea, select, [contenteditable]")) return;
     if (event.key === " " && event.target.closest("button, summary, a")) return;
     if (!(event.key in keys) || (!shown && event.key !== "/")) return;

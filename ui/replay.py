@@ -12,6 +12,7 @@ from backend.records import Episode, RunSpec
 from ui import narrowing, shell
 from ui.asked import NEWEST, Asked
 from ui.episodes import episodes, first, group, neighbours
+from ui.forks import dialog, fork_functions
 from ui.player import Setting, player
 from ui.viewers import viewer
 from ui.written import attribute, text
@@ -25,7 +26,7 @@ START = ("(function start() { if (!window.ortamReplay || !window.ortamFind) retu
          "window.ortamFind(element, server); window.ortamReplay(element, server); })();")
 
 KEYS = (("← →", "turn"), ("↑ ↓", "episode"), ("Space", "play or pause"), ("Home End", "start, last turn"),
-        ("T", "turn or transcript"), ("G", "group"), ("/", "words"), ("N", "note"), ("?", "this help"))
+        ("T", "turn or transcript"), ("G", "group"), ("F", "fork"), ("/", "words"), ("N", "note"), ("?", "this help"))
 
 
 def build(store, launcher) -> None:
@@ -35,9 +36,9 @@ def build(store, launcher) -> None:
     def peers(asked: dict[str, Any]) -> str:
         return group_of(store, str(asked.get("search", "")))
 
-    shell.html(f'<div class="o-replay"><div data-slot="player">{shell.skeleton(5, tall=True)}</div>'
-               f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}</div>',
-               js_on_load=START, server_functions=[show, peers, *narrowing.functions(store, launcher is not None)])
+    shell.html(f'<div class="o-replay"{" data-read-only" * (launcher is None)}><div data-slot="player">{shell.skeleton(5, tall=True)}</div>'
+               f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}{dialog()}</div>',
+               js_on_load=START, server_functions=[show, peers, *fork_functions(store, launcher), *narrowing.functions(store, launcher is not None)])
 
 
 def _keys() -> str:
