@@ -36,9 +36,11 @@ def build(store, launcher) -> None:
     def peers(asked: dict[str, Any]) -> str:
         return group_of(store, str(asked.get("search", "")))
 
-    shell.html(f'<div class="o-replay"{" data-read-only" * (launcher is None)}><div data-slot="player">{shell.skeleton(5, tall=True)}</div>'
+    shell.html(f'<div class="o-replay"{" data-read-only" * (launcher is None)}><div data-slot="player">'
+               f"{shell.skeleton(5, tall=True)}</div>"
                f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}{dialog()}</div>',
-               js_on_load=START, server_functions=[show, peers, *fork_functions(store, launcher), *narrowing.functions(store, launcher is not None)])
+               js_on_load=START, server_functions=[show, peers, *fork_functions(store, launcher),
+                                                  *narrowing.functions(store, launcher is not None)])
 
 
 def _keys() -> str:

@@ -5,7 +5,7 @@ reward, or else what the reward terms of every turn gave.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend.errors import RewardError
 from backend.records import Episode, RewardTerm, Turn
@@ -41,8 +41,11 @@ class Mark:
 def marks(episode: Episode, terms: Sequence[RewardTerm] = ()) -> list[Mark]:
     """One for the start and one for each turn."""
     earned, whence = per_turn(episode, terms)
-    return [Mark("o-zero", "Start"), *(_mark(k, turn, value, whence)
+    told = [Mark("o-zero", "Start"), *(_mark(k, turn, value, whence)
                                        for k, (turn, value) in enumerate(zip(episode.turns, earned, strict=True), 1))]
+    if episode.parent and 0 < (fork := episode.parent.turn) < len(told):
+        told[fork] = replace(told[fork], kind=told[fork].kind or "o-part-here", hint=f"{told[fork].hint}; the last that repeats")
+    return told
 
 
 def per_turn(episode: Episode, terms: Sequence[RewardTerm]) -> tuple[list[float | None], str]:
