@@ -1,5 +1,6 @@
 """Specs: read, checked before anything starts, and turned into queued runs."""
 
+import json
 import subprocess
 import sys
 
@@ -18,6 +19,7 @@ from backend.launcher import (
     to_yaml,
     validate,
 )
+from backend.records import RunSpec
 from backend.store import Store, birth
 
 SPEC = """
@@ -79,6 +81,7 @@ WRONG = [
     ("steps: 3", "steps: 3, extra: {epsilon: big}", "train.extra.epsilon", "a number, not 'big'"),
     ("steps: 3", "steps: 3, extra: {max_steps: 9}", "train.extra.max_steps", "train.steps"),
     ("steps: 3", "steps: 3, extra: {hub_token: abc}", "train.extra.hub_token", "secret"),
+    ("use: catch", 'use: catch, prompt: "half \\ud83c"', "environments.0.prompt", "half of a character"),
 ]
 
 
@@ -90,6 +93,39 @@ def test_a_wrong_spec_is_one_sentence_that_names_the_field(text, right, wrong, f
     assert caught.value.field == field
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("extra", "says"), [
+    ("loss_type: dap", "must be cispo, grpo, sapo, bnpo, dr_grpo, dapo, luspo or vespo, not 'dap'; did you mean dapo?"),
+    ("optim: adam", "must be adamw_torch, "), ("optim: galore_adamw", "run pip install galore-torch, or use adamw_torch"),
+    ("lr_scheduler_type: cosin", "did you mean cosine?"), ("lr_scheduler_type: cosine_with_min_lr", "needs min_lr"),
+    ("importance_sampling_level: word", "must be token or sequence"),
+    ("save_strategy: never", "must be no, steps, epoch or best"),
+    ("report_to: wandb", "sent nowhere"), ("push_to_hub: true", "nothing is pushed"), ("hub_model_id: a/b", "nothing is pushed"),
+    ("resume_from_checkpoint: x", "set model to the checkpoint's folder"), ("deepspeed: ds.json", "trained whole"),
+    ("fsdp: full_shard", "trained whole"), ("output_dir: ''", "own folder"), ("output_dir: null", "own folder"),
+    ("trust_remote_code: true", "isn't run here"), ("fp16: true", "needs a GPU"), ("adam_beta1: 2", "0 to 1, not 2"),
+    ("sync_ref_model: true", "train.kl above 0"), ("auto_find_batch_size: true", "groups must stay whole"),
+    ("logging_steps: 0.5", "every step is logged"), ("log_level: loud", "must be detail, debug"),
+    ("local_rank: 1", "resources.processes")])
+def test_what_trl_would_refuse_late_is_refused_at_launch(text, extra, says):
+    name = extra.split(":")[0]
+    with pytest.raises(SpecError) as caught:
+        validate(load_spec(text.replace("steps: 3", f"steps: 3, extra: {{{extra}}}")))
+    assert caught.value.field == f"train.extra.{name}" and says in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("extra", ["loss_type: grpo", "optim: adamw_torch_fused", "lr_scheduler_type: cosine", "report_to: none",
+                                   "push_to_hub: false", "save_strategy: steps, save_steps: 5", "adam_beta1: 0.95",
+                                   "lr_scheduler_type: cosine_with_min_lr, lr_scheduler_kwargs: {min_lr: 1.0e-8}"])
+def test_what_trl_takes_is_taken(text, extra):
+    validate(load_spec(text.replace("steps: 3", f"steps: 3, extra: {{{extra}}}")))
+
+
+def test_a_spec_written_as_json_keeps_its_emoji(text):
+    fields = load_spec(text).model_dump(mode="json")
+    fields["environments"][0] |= {"prompt": "Play 🎮 well. Ünïcode\t✓", "options": {}}
+    assert load_spec(json.dumps(fields)) == load_spec(json.dumps(fields, ensure_ascii=False)) == RunSpec.model_validate(fields)
 
 
 @pytest.mark.parametrize(("wrong", "says"), [

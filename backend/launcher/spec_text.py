@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import math
+import re
 import typing
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from backend.errors import SpecError
 from backend.records import NAME, EnvironmentSpec, RewardTerm, RunSpec
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
+HALF = re.compile("[\ud800-\udfff]")
+PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 LARGEST = 500_000
 """Characters of a spec."""
 
@@ -101,7 +104,7 @@ def from_fields(data: dict[str, Any]) -> RunSpec:
         spec = RunSpec.model_validate(data)
     except ValidationError as error:
         raise _sentence(error, data) from None
-    _finite(spec.model_dump(), "")
+    _sound(spec.model_dump(), "")
     return spec
 
 
@@ -138,12 +141,22 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _finite(value: Any, place: str) -> None:
+def _text(loader: _Loader, node: yaml.ScalarNode) -> str:
+    """With what JSON writes as two escapes, an emoji as \\ud83c\\udfae, as the one character they stand for."""
+    return PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), loader.construct_scalar(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:str", _text)
+
+
+def _sound(value: Any, place: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise SpecError(place, f"must be a finite number, not {value}")
+    if isinstance(value, str) and HALF.search(value):
+        raise SpecError(place, "holds half of a character (a lone surrogate); write the character itself")
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
     for key, inner in inside:
-        _finite(inner, f"{place}.{key}" if place else str(key))
+        _sound(inner, f"{place}.{key}" if place else str(key))
 
 
 # -------------------------------------------------------------------------------- pydantic's errors as one sentence
