@@ -67,9 +67,9 @@ def test_an_address_opens_its_episode_at_its_turn(run):
     assert opened(ask(run, id="1-0-1", turn=0)) == ("1-0-1", 0)
 
 
-def test_without_a_turn_the_last_one_shows_and_a_turn_too_far_is_the_last(run):
+def test_without_a_turn_it_opens_at_the_start_and_a_turn_too_far_is_the_last(run):
     record(run, played(turns=[Turn(index=k) for k in range(5)]))
-    assert opened(ask(run, id="1-0-0"))[1] == 5
+    assert opened(ask(run, id="1-0-0"))[1] == 0
     assert opened(ask(run, id="1-0-0", turn=99))[1] == 5
 
 
@@ -91,7 +91,7 @@ def test_a_list_that_was_asked_for_opens_at_its_first(run):
 
 def test_without_a_run_the_newest_is_taken(run):
     record(run, played())
-    assert opened(answer(Store(run.path.parent), "")) == ("1-0-0", 1)
+    assert opened(answer(Store(run.path.parent), "")) == ("1-0-0", 0)
 
 
 @pytest.mark.parametrize("search, sentence, link", [

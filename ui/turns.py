@@ -25,7 +25,8 @@ def cards(episode: Episode, tools: Sequence[Mapping[str, Any]], now: int, on_sta
 def cards_after(episode: Episode, turn: int, now: int, on_stage: bool = False) -> list[str]:
     """Those of the turns after so many."""
     moments = facts.over_time(episode)
-    return [_card(episode.turns[k - 1], k, len(episode.turns), moments[k - 1], moments[k], k == now, on_stage)
+    repeated = episode.parent.turn if episode.parent else 0
+    return [_card(episode.turns[k - 1], k, len(episode.turns), moments[k - 1], moments[k], k == now, on_stage, k <= repeated)
             for k in range(turn + 1, len(episode.turns) + 1)]
 
 
@@ -81,11 +82,13 @@ def _content(content: Any) -> list[str]:
 # ------------------------------------------------------------------------------------------------------------- turn
 
 
-def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Facts, now: bool, on_stage: bool) -> str:
+def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Facts, now: bool, on_stage: bool,
+          repeated: bool) -> str:
     parts = (_thought(turn), _part("Said", block(turn.said)) if turn.said.strip() else "", _call(turn), _answer(turn),
              _pictures(turn.images, on_stage), fault_box(turn.fault) if turn.fault else "", _changed(before, after),
              _cost(turn))
-    marks = ('<span class="o-tag" title="The environment said the episode is over">last move</span>' * turn.done
+    marks = ('<span class="o-tag" title="It repeats a turn of the episode that this one was forked from">repeated</span>' * repeated
+             + '<span class="o-tag" title="The environment said the episode is over">last move</span>' * turn.done
              + '<span class="o-tag o-cut" title="It happened at the environment, but the model learns nothing from it">'
                "cut from the transcript by the token budget</span>" * turn.cut)
     body = "".join(parts) or '<p class="o-muted">The model wrote nothing.</p>'

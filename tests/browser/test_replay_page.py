@@ -119,7 +119,7 @@ def test_a_row_and_a_board_of_the_group_open_their_episode(replay):
     page = replay("&id=2-0-0")
     page.locator("tr[data-id='2-1-0']").click()
     expect(page.locator(".o-fault")).to_contain_text("The environment broke this episode")
-    page.locator("tr[data-id='2-0-1'] a").click()
+    page.locator("tr[data-id='2-0-1'] a").first.click()
     expect(page.locator(".o-mini")).to_have_count(3)
     page.locator(".o-mini").first.click()
     expect(page.locator(".o-mini[aria-current]")).to_have_attribute("data-id", "2-0-0")
@@ -159,8 +159,8 @@ def test_help_opens_with_a_question_mark_and_keys_rest_meanwhile(replay):
 def test_a_long_episode_is_on_screen_quickly_and_scrubs_smoothly(replay):
     page = replay("&id=2-0-0")
     began = time.perf_counter()
-    page.locator("tr[data-id='1-0-0'] a").click()
-    expect(page.locator(".o-where")).to_have_text(f"{LONG} / {LONG}")
+    page.locator("tr[data-id='1-0-0'] a").first.click()
+    expect(page.locator(".o-where")).to_have_text(f"0 / {LONG}")
     assert time.perf_counter() - began < 2, "half a second on an idle machine"
     frames = page.evaluate("""() => new Promise((done) => {
         const key = (name) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
