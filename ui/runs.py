@@ -120,18 +120,23 @@ def row(run, curve: str) -> str:
     environments = "".join(f'<span class="o-tag">{written.text(id)}</span>' for id in run.environments)
     reward = ('<span class="o-faint" title="Nothing scored yet">–</span>' if run.reward is None
               else f'<b title="Mean total reward of the last step">{written.number(run.reward)}</b>')
-    return (f'<tr class="o-{run.status}"><td class="o-runs-name"><a href="/run?id={written.attribute(run.id)}" '
+    return (f'<tr class="o-{run.status}"><td class="o-runs-name"><a href="{address(run)}" '
             f'title="{written.attribute(run.id)}">{written.text(run.name)}</a>{demo}'
             f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div>'
             "</td>"
             f'<td class="o-runs-status">{shell.chip(run.status, run=True)}</td>'
-            f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} <em>steps</em></span>'
+            f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} <em>{"games" if run.match else "steps"}</em></span>'
             f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '
             f'aria-valuenow="{run.step}"><i style="width:{share:.1%}"></i></div></td>'
             f'<td class="o-right o-runs-reward">{reward}</td><td class="o-runs-curve">{curve}</td>'
             f'<td class="o-right o-runs-episodes">{run.episodes:,}<em> episodes</em></td>'
             f'<td class="o-right o-runs-started">{when(run.started)}</td>'
             f'<td class="o-right o-runs-took">{took(run)}</td></tr>')
+
+
+def address(run) -> str:
+    """Where it is watched; a match has a page of its own."""
+    return f"/{'arena' if run.match else 'run'}?id={written.attribute(run.id)}"
 
 
 def when(started: float | None) -> str:
