@@ -135,6 +135,9 @@ def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
     if told["version"] == asked.version and all(asked.charts.values()):
         return told
     spec, progress, status, episodes = run.spec, run.progress(), run.status(), run.count_episodes()
+    if spec.match:
+        return {"version": "none", "gone": shell.empty("This is a match", "It is watched in the arena, board by board.",
+                                                       ("See the match", f"/arena?id={run.id}"))}
     drawn = {
         "head": parts.head(run.id, spec, status, may_stop, bool(episodes)),
         "progress": parts.progress(status, progress),
