@@ -5,7 +5,7 @@ window.ortamWatch = (element, server) => {
   if (page.dataset.begun) return;
   page.dataset.begun = "1";
   const query = new URLSearchParams(location.search);
-  const TICK = 2000, IDLE = 10000, CARDS = 9, LINES = 3000;
+  const TICK = 2000, PLAYING = 1000, IDLE = 10000, CARDS = 9, LINES = 3000;
 
   let run = query.get("id") ?? "";
   let have = { version: "", parts: {}, newest: 0 };
@@ -15,7 +15,7 @@ window.ortamWatch = (element, server) => {
   /* ------------------------------------------------------------------------------------------------- asking */
 
   const question = () => ({
-    run, version: have.version, parts: have.parts, newest: have.newest, log: logAt,
+    run, version: have.version, parts: have.parts, newest: have.newest, log: logAt, view: view.asked(), lane: lane.asked(),
     charts: Object.fromEntries(["learning", "play", tab].filter((name) => name in cursors).map((name) => [name, cursors[name]])),
   });
 
@@ -39,7 +39,7 @@ window.ortamWatch = (element, server) => {
     away.classList.toggle("o-hidden", misses < 2);
     if (misses >= 2) away.textContent = "The server doesn't answer. The run goes on without it; this page keeps trying.";
     if (again) { again = false; return tick(); }
-    const wait = misses ? Math.min(IDLE, TICK * misses) : live && !gone ? TICK : IDLE;
+    const wait = misses ? Math.min(IDLE, TICK * misses) : !live || gone ? IDLE : lane.playing ? PLAYING : TICK;
     timer = setTimeout(tick, document.hidden ? Math.max(wait, IDLE) : wait);
   };
 
@@ -53,9 +53,10 @@ window.ortamWatch = (element, server) => {
     gone = "gone" in told;
     page.classList.toggle("o-is-gone", gone);
     put("gone", told.gone ?? "");
-    if (gone) { have = { version: "", parts: {}, newest: 0 }; return; }
+    if (gone) { have = { version: "", parts: {}, newest: 0 }; lane.clear(); return; }
     have.version = told.version;
     if (told.log) printed(told.log);
+    lane.apply(told);
     if (!told.run) return;
     if (run !== told.run) {
       run = told.run;
@@ -63,6 +64,7 @@ window.ortamWatch = (element, server) => {
     }
     told0 = performance.now();
     live = told.live;
+    if (!live) lane.clear();
     for (const [name, [mark, html]] of Object.entries(told.parts ?? {})) {
       have.parts[name] = mark;
       put(name, html);
@@ -77,8 +79,10 @@ window.ortamWatch = (element, server) => {
     page.classList.toggle("o-is-live", live);
     document.title = `${live && told.step ? `${told.step}/${told.steps} ` : ""}${told.name} · Ortam`;
     if (told.cards) cards(told);
-    if (told.charts) describe(told.charts);
+    if (told.view && !view.is(told.view)) { again = true; have.version = ""; clocks(); return; }
+    if (told.charts) describe(told);
     for (const [name, points] of Object.entries(told.points ?? {})) {
+      if (points.whole) sections[name].view(view.drawn());
       cursors[name] = { bucket: points.bucket, step: points.step };
       sections[name].merge(points);
       if (name === tab) note(name);
@@ -108,8 +112,8 @@ window.ortamWatch = (element, server) => {
     return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
   };
   const clocks = () => {
-    const passed = (performance.now() - told0) / 1000;
     for (const clock of element.querySelectorAll("[data-clock]")) {
+      const passed = (performance.now() - (clock.dataset.born ?? told0)) / 1000;
       clock.textContent = spell(Number(clock.dataset.seconds) + (clock.dataset.clock === "up" ? passed : -passed));
     }
   };
@@ -119,13 +123,13 @@ window.ortamWatch = (element, server) => {
   }, 1000);
 
   const cards = (told) => {
-    const lane = one(".o-watch-lane-cards");
-    lane.querySelector(".o-skeleton")?.remove();
+    const box = one("[data-lane=newest]");
+    box.querySelector(".o-skeleton")?.remove();
     const fresh = document.createElement("template");
     fresh.innerHTML = told.cards.join("");
-    if (lane.firstChild) for (const card of fresh.content.children) card.classList.add("o-arrived");
-    lane.prepend(fresh.content);
-    while (lane.children.length > CARDS) lane.lastElementChild.remove();
+    if (box.firstChild) for (const card of fresh.content.children) card.classList.add("o-arrived");
+    box.prepend(fresh.content);
+    while (box.children.length > CARDS) box.lastElementChild.remove();
     have.newest = told.newest;
     one("[data-count]").textContent = `${told.episodes.toLocaleString("en")} so far`;
   };
@@ -136,8 +140,18 @@ window.ortamWatch = (element, server) => {
   const sections = {};
   for (const box of element.querySelectorAll("[data-section]")) sections[box.dataset.section] = window.ortamCurves(box, pick);
 
-  const describe = ({ mark, shown }) => {
+  const bar = one(".o-curve-bar");
+  const view = window.ortamView(bar, (again_) => {
+    if (!again_) { for (const section of Object.values(sections)) section.view(view.drawn()); return; }
+    for (const name of Object.keys(cursors)) cursors[name] = null;
+    have.version = "";
+    soon();
+  });
+  const lane = window.ortamLane(element, soon);
+
+  const describe = ({ charts: { mark, shown }, environments, unknown }) => {
     have.parts.charts = mark;
+    view.know(environments ?? [], unknown ?? {});
     for (const [name, section] of Object.entries(sections)) {
       section.show(shown.filter((chart) => chart.section === name));
       section.mark(marked);

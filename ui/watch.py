@@ -1,7 +1,8 @@
 """Watch: is it learning, and if not, why?
 
 The page is drawn once and then asks `look` every two seconds. A question says what the browser has (the store's
-version, a mark of each part, the last point of each section's curves, the last episode, the place in the log), and the
+version, a mark of each part, the last point of each section's curves, the last episode, the boards in play, the place in
+the log), and the
 answer holds only what is newer; while nothing changed it is a few bytes. The server keeps nothing between two
 questions, so a page survives a reload and a restart of the server.
 """
@@ -23,10 +24,12 @@ from backend.store.spent import unknown
 from ui import charts, console, shell
 from ui import watch_parts as parts
 from ui.lines import Lines, View
+from ui.replay import viewer_of
+from ui.watch_lane import AskedLane, lane
 
 HERE = Path(__file__).parent
 CSS = [HERE / "watch.css"]
-JS = [HERE / "curves_figure.js", HERE / "curves.js", HERE / "watch.js"]
+JS = [HERE / name for name in ("curves_figure.js", "curves.js", "watch_view.js", "watch_lane.js", "watch.js")]
 
 CARDS, RECENT = 9, 64
 """Newest episodes shown, and of how many."""
@@ -70,6 +73,7 @@ class Asked(BaseModel):
     charts: dict[str, Cursor | None] = {}
     """Section -> how far; None: nothing yet, or all of it again for another view."""
     view: View = View()
+    lane: AskedLane | None = None
     log: int | None = None
     """Byte of the log from which on it is wanted; -1 for its end; None where the log isn't open."""
 
@@ -132,6 +136,8 @@ def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
     told: dict[str, Any] = {"version": f"{run.id}|{run.version()}"}
     if asked.log is not None:
         told |= _log(run.path, asked.log)
+    if asked.lane is not None:
+        told |= lane(run, asked.lane)
     if told["version"] == asked.version and all(asked.charts.values()):
         return told
     spec, progress, status, episodes = run.spec, run.progress(), run.status(), run.count_episodes()
@@ -190,13 +196,8 @@ def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
         return {}
     n = min(CARDS, len(rows))
     chosen = [rows[place * len(rows) // n] for place in range(n)]  # of a step that arrives at once, some of every group
-    uses = {environment.id: environment.use for environment in spec.environments}
-    cards = [parts.card(run.id, run.episode(row.id), _viewer(uses.get(row.environment, ""))) for row in chosen]
+    cards = [parts.card(run.id, run.episode(row.id), viewer_of(spec, row.environment)) for row in chosen]
     return {"cards": cards, "newest": rows[0].seq}
-
-
-def _viewer(use: str) -> str:
-    return CATALOG[use].description.viewer if use in CATALOG else "transcript"
 
 
 def step_of(run, step: int) -> str:
