@@ -56,6 +56,8 @@ def step_through(replay: Replay):
     """By buttons, by keys, and to the next episode and back."""
     last = replay.turns()
     assert last > 1
+    replay.expect_turn(0)
+    replay.press("Last turn")
     replay.expect_turn(last)
     replay.press("Start")
     replay.expect_turn(0)
