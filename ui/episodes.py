@@ -50,8 +50,9 @@ def episodes(run, spec: RunSpec, asked: Asked, saved: Sequence[SavedFilter] = ()
     body = problem or (_table(listing, spec, asked) if listing.rows else _nothing(run, asked))
     hint = f'<p class="o-fieldnote">{text(listing.hint)}</p>' if listing.hint else ""
     return (f'<section class="o-episodes" aria-label="Episodes"{marks}><div class="o-episodes-head">'
-            f'<h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, listing)}</span></div>'
-            f"{narrowing.views(asked)}{narrowing.form(run, spec, asked)}{narrowing.chips(asked, saved, may_change)}{hint}{body}"
+            f'<h2 class="o-h2">Episodes</h2><span class="o-muted o-num">{_span(asked, listing)}</span>'
+            f'<div data-saved>{narrowing.saved(saved, asked, may_change)}</div></div>'
+            f"{narrowing.views(asked)}{narrowing.form(run, spec, asked)}{narrowing.chips(asked)}{hint}{body}"
             f"{'' if asked.view else _pages(asked, listing.found)}</section>")
 
 

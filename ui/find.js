@@ -51,7 +51,11 @@ window.ortamFind = (element, server) => {
     const fold = FOLDS.find((name) => event.target.classList.contains(name));
     if (fold) event.target.open ? open.add(fold) : open.delete(fold);
   }, true);
-  const stay = () => open.forEach((fold) => { const found = list.querySelector(`.${fold}`); if (found) found.open = true; });
+  function stay() {
+    for (const fold of open) { const found = list.querySelector(`.${fold}`); if (found) found.open = true; }
+    const view = list.querySelector(".o-views > [aria-current]");
+    if (view) view.parentElement.scrollLeft = view.offsetLeft - view.parentElement.offsetLeft - 40;
+  }
 
   // -------------------------------------------------------------------------------------------------------------- marks
 

@@ -126,8 +126,8 @@ def _line(name: str, label: str, value: str, hint: str, title: str) -> str:
 # ------------------------------------------------------------------------------------------------- chips, saved filters
 
 
-def chips(asked: Asked, kept: Sequence[SavedFilter], may_change: bool) -> str:
-    """What is asked for, each with a way to take it away; then the filters saved under a name."""
+def chips(asked: Asked) -> str:
+    """What is asked for, each with a way to take it away."""
     drawn = "".join(
         f'<a class="o-filter-chip" href="{attribute(asked.to(**away, page=1))}" '
         f'aria-label="Take away the filter {attribute(name)}: {attribute(value)}" title="Take this filter away">'
@@ -135,7 +135,7 @@ def chips(asked: Asked, kept: Sequence[SavedFilter], may_change: bool) -> str:
         for name, value, away in asked.active())
     clear = (f'<a class="o-link" href="{attribute(asked.clear().to(sort=asked.sort, view=asked.view))}">Clear filters</a>'
              if len(asked.active()) > 1 else "")
-    return f'<div class="o-chips">{drawn}{clear}<div data-saved>{saved(kept, asked, may_change)}</div></div>'
+    return f'<div class="o-chips">{drawn}{clear}</div>' if drawn else ""
 
 
 def saved(kept: Sequence[SavedFilter], asked: Asked, may_change: bool) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from backend.errors import EpisodeNotFound, OrtamError, SpecError
 from backend.records import Episode, RunSpec
-from ui import narrowing, shell
+from ui import narrowing, notes, shell
 from ui.asked import NEWEST, Asked
 from ui.episodes import episodes, first, group, neighbours
 from ui.forks import dialog, fork_functions
@@ -19,7 +19,7 @@ from ui.written import attribute, text
 
 HERE = Path(__file__).parent
 CSS = [HERE / "viewers" / "viewers.css", HERE / "replay.css", HERE / "find.css"]
-JS = [HERE / "find.js", HERE / "replay.js"]
+JS = [HERE / "find.js", HERE / "notes.js", HERE / "replay.js"]
 
 GROUP_SHOWN = 64
 START = ("(function start() { if (!window.ortamReplay || !window.ortamFind) return setTimeout(start, 20); "
@@ -40,7 +40,8 @@ def build(store, launcher) -> None:
                f"{shell.skeleton(5, tall=True)}</div>"
                f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}{dialog()}</div>',
                js_on_load=START, server_functions=[show, peers, *fork_functions(store, launcher),
-                                                  *narrowing.functions(store, launcher is not None)])
+                                                  *narrowing.functions(store, launcher is not None),
+                                                  *notes.functions(store, launcher is not None)])
 
 
 def _keys() -> str:
