@@ -12,6 +12,7 @@ from backend.signal.parting import Branch, Parting, move, parting
 from backend.store.counting import cause
 from ui import shell
 from ui.badges import advantage, purity
+from ui.share.menu import button
 from ui.timeline import Mark, transport
 from ui.viewers import viewer
 from ui.written import attribute, counted, named, number, text
@@ -98,7 +99,8 @@ def _head(shown: Shown) -> str:
     return (f'<header class="o-group-head"><nav class="o-crumbs" aria-label="Where this group belongs">{links}'
             f'<h1 class="o-crumb" aria-current="page">group {first.group}</h1></nav>'
             f'<div class="o-row">{_counts(shown)}{purity(shown.episodes)}{_task(first)}</div>'
-            f'<div class="o-neighbours"><div data-slot="share"></div>'
+            f'<div class="o-neighbours"><div data-slot="share">'
+            f'{button(small=True, run=shown.run, step=first.step, group=first.group, phase=first.phase)}</div>'
             f'<a class="o-button o-small" href="{attribute(mine)}">Episode list</a>'
             f'{_neighbour(shown.previous, "Previous group", "▲ prev", "prev")}'
             f'<span class="o-muted o-small o-num">{shown.place[0]} of {counted(shown.place[1], "group")}</span>'
@@ -153,7 +155,7 @@ def _parting(shown: Shown) -> str:
     branches = "".join(_branch(branch, LETTERS[n], shown) for n, branch in enumerate(told.branches[:BRANCHES]))
     left_out = len(told.branches) - BRANCHES
     branches += f'<li class="o-muted">and {counted(left_out, "more way")}, one episode or more each</li>' * (left_out > 0)
-    listed = f'<ol class="o-branches" aria-label="Who did what there">{branches}</ol>' if branches else ""
+    listed = f'<ul class="o-branches" aria-label="Who did what there">{branches}</ul>' if branches else ""
     return (f'<div class="o-parting"><div class="o-row"><p>{text(parted(told, len(shown.played)))}</p>{jump}</div>'
             f"{listed}</div>{odd}")
 
