@@ -73,10 +73,12 @@ def web(store, launcher=None):
     from fastapi import FastAPI, Request
     from fastapi.responses import FileResponse, Response
 
+    from ui import share
+    from ui.share import routes
     from ui.theme import theme
 
     def named(what):
-        return [path for _, _, page in pages() for path in getattr(page, what, ())]
+        return [path for page in (*(page for _, _, page in pages()), share) for path in getattr(page, what, ())]
 
     files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", *named("JS")],
                         [HERE / "icon.svg", *named("FILES")])
@@ -92,6 +94,7 @@ def web(store, launcher=None):
         return Response(files.packed(name), media_type=guess_type(name)[0],
                         headers={**headers, "Content-Encoding": "gzip"})
 
+    routes.add(app, store, launcher)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "SSR mode is not supported")  # said even where it is off
         gr.mount_gradio_app(app, site(store, launcher), path="/", theme=theme(), footer_links=[], run_history=False,

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
 from backend.signal import CAUSES, Alarm, Group, Health
 from ui import shell
+from ui.share.menu import button
 from ui.viewers import viewer
 from ui.written import as_json, attribute, counted, number, text
 
@@ -44,7 +45,7 @@ def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: boo
     <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} ·
       <span class="o-mono">{text(run)}</span></p>
   </div>
-  <div class="o-row">{act}{replay}</div>
+  <div class="o-row">{act}{button(run=run) if has_episodes else ""}{replay}</div>
 </div>"""
 
 
@@ -198,8 +199,9 @@ def health(run: str, told: Health) -> str:
     if more:
         n = len(told.notes) - NOTES
         more = f'<details class="o-health-more"><summary>{n} more</summary><ul>{more}</ul></details>'
+    over = f'<p class="o-small o-muted o-health-over">all of the {escape(told.over)}</p>' if told.over else ""
     return (
-        f'<section class="o-card o-health" aria-label="Health"><dl>{facts}</dl>'
+        f'<section class="o-card o-health" aria-label="Health"><div class="o-vitals"><dl>{facts}</dl>{over}</div>'
         f"{f'<ul>{notes}</ul>' if notes else ''}{more}</section>"
     )
 
@@ -271,9 +273,16 @@ def waiting(status: str, spec: RunSpec, phase: str) -> str:
 
 
 def step_panel(
-    run: str, step: int, groups: Sequence[Group], rows: Sequence, nearest: tuple[int | None, int | None]
+    run: str,
+    step: int,
+    groups: Sequence[Group],
+    rows: Sequence,
+    nearest: tuple[int | None, int | None],
+    episodes: int | None = None,
+    places: tuple[int, int, int] = (0, 0, 0),
 ) -> str:
-    """The episodes of one step, a row a group, the best first. `rows` are EpisodeRows."""
+    """The episodes of one step, a row a group, the best first. `rows` are EpisodeRows of the groups that are shown,
+    `episodes` how many the step has, `places` (first group shown, groups on a page, all groups)."""
     by_group: dict[int, list] = {}
     for row in rows:
         by_group.setdefault(row.group, []).append(row)
@@ -284,8 +293,25 @@ def step_panel(
             '<p class="o-muted">No episodes were recorded at this step.</p></div>'
         )
     body = "".join(_group(run, number_, by_group[number_], told.get(number_)) for number_ in sorted(by_group))
-    bar = _step_bar(run, step, len(rows), nearest)
-    return f'<div class="o-card o-watch-step">{bar}<div class="o-watch-groups">{body}</div></div>'
+    bar = _step_bar(run, step, len(rows) if episodes is None else episodes, nearest)
+    return (
+        f'<div class="o-card o-watch-step">{bar}<div class="o-watch-groups">{body}</div>{_pages(step, *places)}</div>'
+    )
+
+
+def _pages(step: int, first: int, page: int, all_: int) -> str:
+    """Where a step has more groups than are shown at once."""
+    if all_ <= page:
+        return ""
+    buttons = "".join(
+        f'<button class="o-button o-small" type="button" data-step="{step}" data-first="{to}"'
+        f"{'' if 0 <= to < all_ else ' disabled'}>{words}</button>"
+        for to, words in ((first - page, "Groups before"), (first + page, "Groups after"))
+    )
+    return (
+        f'<div class="o-row"><span class="o-small o-muted o-num">groups {first + 1:,} to '
+        f"{min(first + page, all_):,} of {all_:,}</span>{buttons}</div>"
+    )
 
 
 def _step_bar(run: str, step: int, episodes: int, nearest: tuple[int | None, int | None]) -> str:
@@ -318,12 +344,17 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
     task = (
         ""
         if task is None
-        else f'<span class="o-small o-muted">task {text(task if isinstance(task, str) else as_json(task))}</span>'
+        else f'<span class="o-small o-muted o-watch-task" title="{attribute(_words(task)[:2000])}">task {text(_words(task))}</span>'
     )
+    name = f'<a class="o-link" href="{address("group", run=run, step=rows[0].step, group=number_)}">Group {text(number_)}</a>'
     return (
-        f'<div class="o-watch-group"><div class="o-watch-group-name"><b>Group {text(number_)}</b>{task}{said}</div>'
+        f'<div class="o-watch-group"><div class="o-watch-group-name"><b>{name}</b>{task}{said}</div>'
         f'<div class="o-watch-pills">{pills}</div></div>'
     )
+
+
+def _words(task) -> str:
+    return task if isinstance(task, str) else as_json(task)
 
 
 def _pill_title(row) -> str:

@@ -26,7 +26,9 @@ class Choice:
     id: str | None = None
     """One episode, whatever the rest says."""
     group: tuple[int, int] | None = None
-    """(step, group): only that group's episodes."""
+    """(step, group): only that group's episodes, of its newest attempt."""
+    phase: str | None = None
+    """Of the group; None: training, else whatever it has."""
 
     def episodes(self) -> Iterator[Episode]:
         """Raises EpisodeNotFound for an id the run hasn't got, SpecError for a filter or an order that can't be used."""
@@ -39,22 +41,28 @@ class Choice:
         return found if self.limit is None else min(found, self.limit)
 
     def _filters(self) -> dict[str, Any]:
-        return {} if self.group is None else {"step": self.group[0], "group": self.group[1]}
+        if self.group is None:
+            return {}
+        place: dict[str, Any] = {"step": self.group[0], "group": self.group[1]}
+        for phase in [self.phase] if self.phase else ["train", "eval", "play"]:
+            if newest := self.run.episodes(sort="-seq", limit=1, phase=phase, **place):
+                return place | {"phase": phase, "attempt": newest[0].attempt}
+        return place
 
     def _ids(self) -> Iterator[str]:
         return itertools.islice(self._in_written_order() if self.sort is None else self._sorted(), self.limit)
 
     def _in_written_order(self) -> Iterator[str]:
         """By a mark that only grows, so a run that is being written gives each episode once."""
-        after = 0
-        while rows := self.run.episodes(where=self.where, sort="seq", limit=PAGE, after=after, **self._filters()):
+        after, filters = 0, self._filters()
+        while rows := self.run.episodes(where=self.where, sort="seq", limit=PAGE, after=after, **filters):
             yield from (row.id for row in rows)
             after = rows[-1].seq
 
     def _sorted(self) -> Iterator[str]:
+        filters = self._filters()
         for offset in itertools.count(0, PAGE):
-            rows = self.run.episodes(where=self.where, sort=self.sort or "seq", limit=PAGE, offset=offset,
-                                     **self._filters())
+            rows = self.run.episodes(where=self.where, sort=self.sort or "seq", limit=PAGE, offset=offset, **filters)
             yield from (row.id for row in rows)
             if len(rows) < PAGE:
                 return

@@ -5,7 +5,7 @@ tool's arguments, is written as Python's json writes it.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backend.exchange.choosing import Choice
@@ -18,10 +18,14 @@ FOR = "every episode whole, one a line"
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
     n = 0
     with open(path, "w", encoding="ascii", newline="\n") as file:
-        for n, episode in enumerate(choice.episodes(), 1):
-            file.write(line(episode) + "\n")
+        for n, written in enumerate(lines(choice), 1):
+            file.write(written)
             told(n)
     return n
+
+
+def lines(choice: Choice) -> Iterator[str]:
+    return (line(episode) + "\n" for episode in choice.episodes())
 
 
 def line(episode: Episode) -> str:

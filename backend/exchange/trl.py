@@ -9,7 +9,7 @@ to tokenizers, so a lone surrogate becomes U+FFFD here; jsonl keeps it.
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,13 @@ FOR = "prompt, completion, tools and rewards, as TRL reads them"
 
 
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
+    return write_lines(lines(choice), path, told)
+
+
+def lines(choice: Choice) -> Iterator[str]:
     tools = tools_of(choice.run.spec)
     terms = [term.name for term in choice.run.spec.rewards]
-    return write_rows(choice, path, told, lambda episode: row(episode, tools, terms))
+    return (line(row(episode, tools, terms)) for episode in choice.episodes())
 
 
 def row(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]], terms: Sequence[str]) -> dict[str, Any]:
@@ -40,17 +44,18 @@ def offered(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]]) -> 
     return {"tools": list(tools.get(episode.environment, ()))} if tools else {}
 
 
-def write_rows(choice: Choice, path: Path, told: Callable[[int], None],
-               row: Callable[[Episode], dict[str, Any] | None]) -> int:
-    """A line of strict JSON for each episode that gives a row."""
-    written = 0
+def write_lines(lines: Iterator[str], path: Path, told: Callable[[int], None]) -> int:
+    n = 0
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        for n, episode in enumerate(choice.episodes(), 1):
+        for n, written in enumerate(lines, 1):
+            file.write(written)
             told(n)
-            if (made := row(episode)) is not None:
-                file.write(json.dumps(strict(made), ensure_ascii=False, allow_nan=False, default=str) + "\n")
-                written += 1
-    return written
+    return n
+
+
+def line(row: dict[str, Any]) -> str:
+    """Strict JSON."""
+    return json.dumps(strict(row), ensure_ascii=False, allow_nan=False, default=str) + "\n"
 
 
 def strict(value: Any) -> Any:

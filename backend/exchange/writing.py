@@ -1,5 +1,6 @@
 """Where an export goes: a file or a folder that somebody named, written whole or not at all."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable
@@ -47,5 +48,6 @@ def export(format: Format, choice: Choice, path: Path, replace: bool = False,
         raise OrtamError(f"{path} can't be written ({error.strerror or error}); free space or allow writing "
                          "there") from None
     finally:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
     return written

@@ -4,9 +4,16 @@ The same shape as backend.exchange's formats, and one table with them. To add on
 `write`, named below.
 """
 
+from pathlib import Path
+
 from backend.exchange import FORMATS as WRITTEN
 from backend.exchange import Format
 from ui.share import gif, html, png
+
+HERE = Path(__file__).parent
+CSS = [HERE / "share.css"]
+JS = [HERE / "share.js", HERE / "importing.js"]
+"""For every page: wherever a run, a group or an episode is, it can be shared."""
 
 FORMATS: dict[str, Format] = {**WRITTEN, "html": html, "png": png, "gif": gif}
 

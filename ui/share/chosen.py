@@ -21,7 +21,8 @@ def chosen(choice: Choice) -> list[Chosen]:
     """Those that were asked for, at most MOST; where nothing was said, those that show most of the run."""
     if choice.where or choice.sort or choice.group or choice.id is not None:
         sort = choice.sort or ("-total" if choice.group else None)
-        limited = Choice(choice.run, choice.where, sort, min(choice.limit or MOST, MOST), choice.id, choice.group)
+        limited = Choice(choice.run, choice.where, sort, min(choice.limit or MOST, MOST), choice.id,
+                         choice.group, choice.phase)
         return [Chosen(episode, "") for episode in limited.episodes()]
     return _telling(choice.run, min(choice.limit or MOST, MOST))
 

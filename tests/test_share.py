@@ -1,0 +1,212 @@
+"""Files over HTTP: what is offered with its size, sent as attachments, read only where the site is; uploads only from here."""
+
+import io
+import json
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+from PIL import Image
+
+from backend.exchange import lines
+from backend.launcher import Launcher
+from backend.records import Episode, RunSpec, Turn
+from backend.store import Store
+from ui.share import FORMATS, gif, pictures
+from ui.share import html as page
+from ui.share.curve import figure
+from ui.share.document import policy
+from ui.share.routes import MOST
+
+ATTACK = "</script><script>window.__pwn=1</script><img src=x onerror='window.__pwn=2'>\"' \u202e\x00\ud800"
+SPEC = {"name": "shared", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}],
+        "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}]}
+WORDS = (("crane", "GXYXX"), ("cabal", "GGXYX"), ("caper", "GGGGG"))
+ROW = {"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "gone"}]}
+
+
+def game(id: str, step: int, sample: int, turns: int = 3) -> Episode:
+    played = [Turn(index=k, tool="guess", arguments={"guess": word}, result=ATTACK,
+                   facts={"won": marks == "GGGGG", "guesses": k + 1, "last_guess": word, "last_feedback": marks})
+              for k, (word, marks) in enumerate(WORDS[:turns])]
+    return Episode(id=id, step=step, group=0, sample=sample, environment="wordle", status="won" if turns == 3 else "lost",
+                   facts=played[-1].facts, scores={"win": float(turns == 3)}, total=float(turns == 3), advantage=0.5,
+                   prompt=({"role": "user", "content": ATTACK},), turns=played)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")
+
+
+@pytest.fixture
+def run(store):
+    run = store.create(RunSpec.model_validate(SPEC))
+    with run.writing() as writer:
+        writer.record([game("1-0-0", 1, 0), game("1-0-1", 1, 1, 2), game(f"../{ATTACK}", 2, 0)])
+    return run
+
+
+def client(store, launcher=None) -> TestClient:
+    from fastapi import FastAPI
+
+    from ui.share import routes
+
+    app = FastAPI()
+    routes.add(app, store, launcher)
+    return TestClient(app, base_url="http://127.0.0.1:7860")
+
+
+# ---------------------------------------------------------------------------------------------------------- downloads
+
+
+@pytest.mark.parametrize("what", [{}, {"id": "1-0-0"}, {"step": "1", "group": "0"}])
+def test_every_file_a_menu_offers_can_be_had_and_is_an_attachment(store, run, what):
+    site = client(store)
+    menu = site.get("/share/menu", params={"run": run.id, **what}).json()["html"]
+    offered = re.findall(r'href="(/share/file/([a-z]+)\?[^"]*)"', menu)
+    assert {"html", "jsonl"} <= {format for _, format in offered}
+    for address, format in offered:
+        got = site.get(address.replace("&amp;", "&"))
+        assert got.status_code == 200 and got.content, format
+        assert got.headers["content-disposition"].startswith(f'attachment; filename="{run.id}')
+        assert got.headers["x-content-type-options"] == "nosniff" and "text/html" not in got.headers["content-type"]
+
+
+def test_a_menu_says_the_size_of_the_page_before_it_is_sent(store, run):
+    site = client(store)
+    menu = site.get("/share/menu", params={"run": run.id, "id": "1-0-0"}).json()["html"]
+    size = len(site.get("/share/file/html", params={"run": run.id, "id": "1-0-0"}).content)
+    assert f"<em>{size / 1000:.0f} kB</em>" in menu
+
+
+def test_what_is_not_there_is_a_sentence(store, run):
+    site = client(store)
+    for address, status in (("/share/file/exe?run=latest", 404), ("/share/file/jsonl?run=../../etc", 404),
+                            (f"/share/file/png?run={run.id}&id=none", 404), (f"/share/file/png?run={run.id}", 400),
+                            (f"/share/file/html?run={run.id}&step=x&group=1", 400)):
+        got = site.get(address)
+        assert (got.status_code, got.headers["content-type"][:10]) == (status, "text/plain"), address
+        assert "Traceback" not in got.text
+    assert "no run" in site.get("/share/menu?run=gone").json()["problem"]
+
+
+@pytest.mark.parametrize("id", ["../\0", "a\r\nSet-Cookie: x", "日本", f"../{ATTACK}"])
+def test_no_id_gets_into_a_header_or_a_path(store, run, id):
+    with run.writing() as writer:
+        writer.record([game(id, 3, 0)])
+    got = client(store).get("/share/file/jsonl", params={"run": run.id, "id": id.encode("utf-8", "replace")})
+    if got.status_code == 200:  # an address can't hold half a surrogate pair
+        assert re.fullmatch(r'attachment; filename="[\w.-]+"; filename\*=UTF-8\'\'[\w.-]+', got.headers["content-disposition"])
+        assert "set-cookie" not in got.headers and lines.episode(got.text).id == id
+
+
+def test_the_picture_is_of_the_turn_and_in_the_theme_that_was_asked_for(store, run):
+    site = client(store)
+    asked = {"run": run.id, "id": "1-0-0"}
+    first, last, dark = (site.get("/share/file/png", params=asked | more).content
+                         for more in ({"turn": "0"}, {}, {"dark": "1"}))
+    assert len({first, last, dark}) == 3
+    pixel = Image.open(io.BytesIO(last)).convert("RGB").getpixel((24, 24 + 2 * 62))
+    assert pixel == (0x2C, 0x8A, 0x52), "the first letter of the third guess is green"
+
+
+# ------------------------------------------------------------------------------------------------------------- uploads
+
+
+def test_an_upload_becomes_a_run_and_names_the_lines_it_skipped(store):
+    site = client(store, Launcher(store))
+    body = json.dumps(ROW) + "\n{torn <b>\n" + json.dumps(ROW)
+    got = site.post("/share/import?format=openai&name=" + "..%2Fmine%20%3Cb%3E.jsonl", content=body, headers={"X-Ortam": "import"})
+    told = got.json()
+    assert got.status_code == 200 and store.run(told["run"]).count_episodes() == 2
+    assert "Line 2" in told["html"] and "<b>.jsonl" not in told["html"]
+    assert [path.name for path in store.folder.iterdir()] == [told["run"]]
+
+
+def test_uploads_are_refused_from_elsewhere_on_a_read_only_site_and_above_a_size(store, monkeypatch):
+    mine = {"X-Ortam": "import"}
+    site = client(store, Launcher(store))
+    send = dict(content=json.dumps(ROW))
+    assert site.post("/share/import?format=openai&name=x", **send).status_code == 403
+    for other in ({"Origin": "http://elsewhere"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert site.post("/share/import?format=openai&name=x", headers=mine | other, **send).status_code == 403
+    assert client(store).post("/share/import?format=openai&name=x", headers=mine, **send).status_code == 403
+    assert site.post("/share/import?format=exe&name=x", headers=mine, **send).status_code == 400
+    assert site.post("/share/import?format=openai&name=x", headers=mine, content="{torn").json()["problem"].startswith("x holds")
+    monkeypatch.setattr("ui.share.routes.MOST", 10)
+    assert site.post("/share/import?format=openai&name=x", headers=mine, **send).status_code == 413
+    chunks = site.post("/share/import?format=openai&name=x", headers=mine, content=iter([b"x" * 8, b"x" * 8]))
+    assert chunks.status_code == 413 and MOST > 10**8
+    assert not store.folder.exists() or list(store.folder.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------------------------------ what is drawn
+
+
+@pytest.mark.parametrize("format", ["html", "png", "gif"])
+def test_drawn_formats_are_in_the_table_with_the_written_ones(format):
+    assert FORMATS[format].SUFFIX == f".{format}" and FORMATS[format].FOR
+
+
+def test_a_page_holds_no_markup_of_an_episode_and_no_address_of_elsewhere(run):
+    from backend.exchange import Choice
+
+    for choice in (Choice(run), Choice(run, group=(1, 0)), Choice(run, id="1-0-0")):
+        drawn = page.page(choice)
+        assert "<script>window.__pwn" not in drawn and "<img src=x" not in drawn
+        assert drawn.count("<script>") == 1 and "http://" not in drawn.replace("http://www.w3.org", "")
+        assert "https://" not in drawn and 'src="/' not in drawn and 'href="/' not in drawn
+        assert "default-src 'none'" in policy() and "unsafe-inline" not in policy().partition("style-src")[0]
+
+
+def test_a_run_page_says_how_many_of_how_many_episodes_it_holds(run):
+    from backend.exchange import Choice
+
+    with run.writing() as writer:
+        writer.record([game(f"3-{k}-0", 3, k) for k in range(40)])
+    drawn = page.page(Choice(run))
+    assert re.search(r"\d+ episodes of 43 that show most of it", drawn)
+    assert "largest advantage of the last step" in drawn
+    assert "20 episodes of 43 matching won; a file holds 20 at most" in page.page(Choice(run, where="won"))
+
+
+def test_a_curve_has_gaps_where_nothing_was_scored_and_few_points_however_long_it_is():
+    drawn = figure("total", [1, 2, 3, 4, 5], [0.0, 1.0, None, 2.0, None])
+    assert drawn.count("o-lone") == 1 and re.search(r'o-mean" d="M[^M]+"', drawn)
+    long = figure("total", list(range(100_000)), [float(k % 7) for k in range(100_000)])
+    assert len(long) < 20_000 and figure("total", [1], [None]) == ""
+
+
+@pytest.mark.parametrize("named", list(pictures.DRAWN))
+def test_every_viewer_has_a_drawing_of_all_turns_in_one_size(named):
+    grid = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
+    facts = {"wordle": [{"guesses": 0}, {"guesses": 1, "last_guess": "crane", "last_feedback": "GXYXX"}, {"invalid_moves": 1}],
+             "catch": [{"rows": 5, "columns": 4, "ball_row": k, "ball_column": 1, "paddle_column": k} for k in range(3)],
+             "sudoku": [{"board": grid}, {"board": grid.replace(".", "4", 1)}, {"invalid_moves": 1}],
+             "text_board": [{}, {"board": "a b\nc d"}, {"board": "a b\nx\ud800d\n日本"}]}.get(named, [{}, {}, {}])
+    dot = ("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+           "rkJggg==")
+    images = [(dot,), ("data:image/png;base64,aGk=",)] if named == "screen" else [(), ()]
+    turns = [Turn(index=k, tool="bash" if named == "terminal" else "t\ud800", arguments={"command": "ls \x1b[31m"}, images=images[k],
+                  result="a\nb", facts=facts[k + 1]) for k in range(2)]
+    episode = Episode(id="x", step=1, group=0, sample=0, environment="e", status="lost", start_facts=facts[0],
+                      facts={"won": False, **{k: v for fact in facts for k, v in fact.items()}}, turns=turns)
+    for dark in (False, True):
+        drawn = pictures.frames(episode, named, dark)
+        assert len(drawn) == 3 and len({picture.size for picture in drawn}) == 1
+        assert named in ("screen",) or drawn[0].tobytes() != drawn[1].tobytes()
+
+
+def test_a_film_holds_a_second_a_turn_and_its_end_longer(run):
+    from backend.exchange import Choice
+
+    file = io.BytesIO()
+    gif.save(Choice(run, id="1-0-0"), run.episode("1-0-0"), file)
+    film = Image.open(file)
+    told = []
+    for k in range(film.n_frames):
+        film.seek(k)
+        told.append(film.info["duration"])
+    assert told == [1000, 1000, 1000, 3000]
+    assert len(gif.picked(list(range(1000)))) == gif.FRAMES and gif.picked(list(range(1000)))[-1] == 999

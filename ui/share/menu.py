@@ -1,0 +1,90 @@
+"""The Share menu: what of a run, a group or an episode can be taken away, each with its size, before anything is sent."""
+
+import io
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from backend.errors import OrtamError
+from backend.exchange import Choice, lines
+from ui.share import gif, html, png
+from ui.written import attribute, counted, text
+
+SAMPLED = 12
+"""Episodes whose lines tell how large a file of all of them will be."""
+DRAWN_FOR_SIZE = 40
+"""Turns up to which a film is made only to say its size."""
+
+
+class Item(NamedTuple):
+    format: str
+    name: str
+    what: str
+    size: str
+
+
+def button(small: bool = False, **what: str | int | None) -> str:
+    """The closed menu of `run` and, of it, `id` or `step`, `group` and `phase`; share.js fills it when it is opened."""
+    query = urlencode({name: value for name, value in what.items() if value is not None}, errors="replace")
+    return (f'<details class="o-share" data-share="{attribute(query)}"><summary class="o-button{" o-small" * small}" '
+            'title="Take it away as a file, or copy its address">Share</summary>'
+            '<div class="o-share-menu" role="group" aria-label="Share"></div></details>')
+
+
+def menu(choice: Choice, query: str) -> str:
+    """`query` is what names the choice in an address. Raises OrtamError."""
+    rows = "".join(
+        f'<li><a href="/share/file/{item.format}?{attribute(query)}" download data-format="{item.format}"><b>{item.name}</b>'
+        f"<span>{text(item.what)}</span><em>{text(item.size)}</em></a></li>" for item in _items(choice))
+    return (f'<ul>{rows}</ul><button type="button" class="o-button o-small" data-do="copy">Copy link</button>'
+            '<output class="o-muted o-small" aria-live="polite"></output>')
+
+
+def _items(choice: Choice) -> Iterator[Item]:
+    if choice.id is not None:
+        yield from _of_an_episode(choice)
+        return
+    count = choice.count()
+    if not count:
+        raise OrtamError("Nothing is recorded here yet, so there is nothing to take away.")
+    what = "the group, playable" if choice.group else "summary, curves and telling episodes"
+    yield Item("html", "Web page", f"One file that opens offline: {what}", sized(len(html.page(choice).encode("utf-8", "replace"))))
+    each = _line_sizes(choice)
+    episodes = counted(count, "episode")
+    yield Item("jsonl", "JSONL", f"{episodes}, whole, one a line", f"about {sized(count * each)}")
+    yield Item("parquet", "Parquet", f"{episodes}, a typed row each", "compressed")
+    yield Item("trl", "TRL", "Prompt, completion, tools and rewards", "")
+    yield Item("sft", "SFT", "Messages of what was won, to imitate", "") if choice.run.count_episodes(status="won") \
+        else Item("sft", "SFT", "Messages of all of them: none was won", "")
+    if choice.group is None:
+        yield Item("trackio", "Trackio", "Curves and metrics as a CSV", "")
+
+
+def _of_an_episode(choice: Choice) -> Iterator[Item]:
+    episode = next(choice.episodes())
+    yield Item("html", "Web page", "One file that opens offline and plays", sized(len(html.page(choice).encode("utf-8", "replace"))))
+    short = len(episode.turns) <= DRAWN_FOR_SIZE
+    yield Item("png", "PNG", "The board at this turn", sized(_drawn(choice, episode, png.save)) if short else "")
+    yield Item("gif", "GIF", "All turns, a second each", sized(_drawn(choice, episode, gif.save)) if short else "")
+    yield Item("jsonl", "JSON", "All of it, as one line", sized(len(lines.line(episode)) + 1))
+
+
+def _drawn(choice: Choice, episode, save) -> int:
+    file = io.BytesIO()
+    save(choice, episode, file)
+    return file.tell()
+
+
+def _line_sizes(choice: Choice) -> float:
+    """Mean bytes of an episode's line."""
+    sizes = [len(line) for line in lines.lines(Choice(choice.run, sort="-seq", limit=SAMPLED, group=choice.group, phase=choice.phase))]
+    return sum(sizes) / len(sizes)
+
+
+def sized(size: float) -> str:
+    """`812 B`, `12 kB`, `3.4 MB`."""
+    if size < 1000:
+        return f"{size:.0f} B"
+    if size < 1e6:
+        return f"{size / 1000:.0f} kB"
+    return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"
