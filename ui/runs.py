@@ -11,6 +11,7 @@ from typing import Any
 from backend.errors import OrtamError
 from backend.records import ENDED
 from ui import shell, written
+from ui.share import arrivals
 
 HERE = Path(__file__).parent
 CSS = [HERE / "runs.css"]
@@ -34,13 +35,13 @@ def build(store, launcher) -> None:
 
 
 def frame(read_only: bool) -> str:
-    button = "" if read_only else '<a class="o-button o-primary" href="/launch">New run</a>'
+    button = "" if read_only else f'{arrivals.BUTTON}<a class="o-button o-primary" href="/launch">New run</a>'
     trouble = shell.problem("The server doesn't answer.", "This list is as it was, and is asked for again every few "
                             "seconds. If that doesn't help, start python app.py again; training goes on without it.")
     return ('<div class="o-runs-top"><h1 class="o-title">Runs</h1><input type="search" class="o-runs-search" '
             'aria-label="Search runs" placeholder="Name, model, environment or status" autocomplete="off" '
-            f'spellcheck="false">{button}</div><div data-trouble hidden>{trouble}</div>'
-            f"<div data-list>{shell.skeleton(8)}</div>")
+            f'spellcheck="false"><a class="o-button o-hidden" data-compare>Compare</a>{button}</div><div data-trouble hidden>{trouble}</div>'
+            f"<div data-list>{shell.skeleton(8)}</div>{'' if read_only else arrivals.dialog()}")
 
 
 class Curves:
@@ -120,7 +121,9 @@ def row(run, curve: str) -> str:
     environments = "".join(f'<span class="o-tag">{written.text(id)}</span>' for id in run.environments)
     reward = ('<span class="o-faint" title="Nothing scored yet">–</span>' if run.reward is None
               else f'<b title="Mean total reward of the last step">{written.number(run.reward)}</b>')
-    return (f'<tr class="o-{run.status}"><td class="o-runs-name"><a href="{address(run)}" '
+    return (f'<tr class="o-{run.status}"><td class="o-runs-name"><input type="checkbox" class="o-runs-pick" '
+            f'data-pick="{written.named(run.id)}" aria-label="Choose {written.attribute(run.name)} to compare" '
+            f'title="Choose two or more to compare"><a href="{address(run)}" '
             f'title="{written.attribute(run.id)}">{written.text(run.name)}</a>{demo}'
             f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div>'
             "</td>"
