@@ -174,13 +174,13 @@ window.ortamWatch = (element, server) => {
 
   let marked = null;
   const panel = one("[data-panel=step]");
-  const openStep = async (step) => {
+  const openStep = async (step, first = 0) => {
     marked = step;
     for (const section of Object.values(sections)) section.mark(step);
     remember("step", step);
     if (!panel.firstChild) panel.innerHTML = '<div class="o-card o-skeleton"><i style="width:20%"></i><i></i><i></i></div>';
     try {
-      const told = await server.step({ run, step });
+      const told = await server.step({ run, step, first });
       if (marked === step && told?.html) panel.innerHTML = told.html;
     } catch { panel.textContent = "These episodes can't be read now; try again in a moment."; }
     panel.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
@@ -285,7 +285,7 @@ window.ortamWatch = (element, server) => {
     const button = event.target.closest("button");
     if (!button || button.disabled) return;
     if (button.dataset.tab) choose(button.dataset.tab);
-    else if (button.dataset.step) openStep(Number(button.dataset.step));
+    else if (button.dataset.step) openStep(Number(button.dataset.step), Number(button.dataset.first ?? 0));
     else acts[button.dataset.do]?.(button);
   });
   one(".o-watch-tabs").addEventListener("keydown", (event) => {

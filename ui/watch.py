@@ -33,6 +33,8 @@ JS = [HERE / name for name in ("curves_figure.js", "curves.js", "watch_view.js",
 
 CARDS, RECENT = 9, 64
 """Newest episodes shown, and of how many."""
+PAGE = 512
+"""Episodes of a step shown at once, whole groups."""
 LAST_LINES = 14
 """Of the log, under what went wrong."""
 START = "(function begin() { window.ortamWatch ? window.ortamWatch(element, server) : setTimeout(begin, 20); })()"
@@ -82,6 +84,8 @@ class AskedStep(BaseModel):
     model_config = ConfigDict(extra="ignore")
     run: str = Field(max_length=200)
     step: int
+    first: int = 0
+    """Place of the first group that is shown."""
 
 
 def build(store, launcher) -> None:
@@ -90,7 +94,7 @@ def build(store, launcher) -> None:
 
     def step(asked: dict) -> dict:
         question = AskedStep.model_validate(asked)
-        return {"html": step_of(store.run(question.run), question.step)}
+        return {"html": step_of(store.run(question.run), question.step, question.first)}
 
     def spec(asked: dict) -> dict:
         run = store.run(Asked.model_validate(asked).run)
@@ -200,10 +204,15 @@ def _episodes(run, spec: RunSpec, newest: int) -> dict[str, Any]:
     return {"cards": cards, "newest": rows[0].seq}
 
 
-def step_of(run, step: int) -> str:
-    rows = run.episodes(step=step, phase="train", sort="step", limit=4096)
+def step_of(run, step: int, first: int = 0) -> str:
+    """The episodes of a step from its group at place `first` on, a page of them; what it counts, it counts over all."""
     told = [signal.Group(**row) for row in sums.groups(run.path, step)]
-    return parts.step_panel(run.id, step, told, rows, sums.beside(run.path, step))
+    page = max(1, PAGE // max((group.episodes for group in told), default=1))
+    first = first // page * page if 0 <= first < len(told) else 0
+    shown = told[first:first + page]
+    rows = run.episodes(step=step, phase="train", group=[group.group for group in shown] or None, sort="step", limit=None)
+    return parts.step_panel(run.id, step, shown, rows, sums.beside(run.path, step),
+                            run.count_episodes(step=step, phase="train"), (first, page, len(told)))
 
 
 # -------------------------------------------------------------------------------------------------------------- curves

@@ -26,13 +26,15 @@ class Health:
     facts: tuple[Fact, ...]
     notes: tuple[Alarm, ...]
     """The most serious first."""
+    over: str = ""
+    """Which steps the facts are about, such as `last 10 steps`."""
 
 
 def health(told: Evidence) -> Health:
     if not told.lately:
         return Health((), ())
     facts = [*_reward(told), *_wins(told), *_signal(told), *_coverage(told), *_purity(told), *_turns(told)]
-    return Health(tuple(facts), _said_once(alarms(told)))
+    return Health(tuple(facts), _said_once(alarms(told)), last(told.steps))
 
 
 def _said_once(notes: Sequence[Alarm]) -> tuple[Alarm, ...]:

@@ -85,12 +85,13 @@ class LiveFile:
 
 
 def mark(run: Path) -> str:
-    """Changes when the trainer tells anything; "" while nothing is played. One look at the file system."""
+    """Changes when the trainer tells anything, and when it has told nothing for too long; "" while nothing is played.
+    One look at the file system."""
     try:
         stat = (run / "live.json").stat()
     except OSError:
         return ""
-    return f"{stat.st_mtime_ns:x}.{stat.st_size:x}.{stat.st_ino:x}"
+    return f"{stat.st_mtime_ns:x}.{stat.st_size:x}.{stat.st_ino:x}{'~' if _stale(stat) else ''}"
 
 
 def read(run: Path, training: bool) -> Live | None:
@@ -105,4 +106,8 @@ def read(run: Path, training: bool) -> Live | None:
         told = Live.model_validate(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, ValidationError, RecursionError):
         return None
-    return told.model_copy(update={"stale": time.time() - stat.st_mtime > STALE_SECONDS})
+    return told.model_copy(update={"stale": _stale(stat)})
+
+
+def _stale(stat: os.stat_result) -> bool:
+    return time.time() - stat.st_mtime > STALE_SECONDS

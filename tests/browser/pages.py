@@ -48,6 +48,11 @@ class Watch:
         self.episodes = page.get_by_label("Newest episodes").get_by_role("link")
         expect(self.chip).to_be_visible()
 
+    def newest(self, seconds: float):
+        """The newest recorded episodes instead of those being played, once there are any."""
+        self.page.get_by_role("button", name="Newest", exact=True).click(timeout=seconds * 1000)
+        return self.episodes
+
     @property
     def run(self) -> str:
         return re.search(r"[?&]id=([^&#]+)", self.page.url)[1]

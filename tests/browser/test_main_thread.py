@@ -22,7 +22,7 @@ def test_launch_watch_replay_reload_and_stop(application, page, seen):
     watch = launch.go()
     run = watch.run
 
-    watch.episodes.first.wait_for(timeout=FIRST_STEP * 1000)
+    watch.newest(FIRST_STEP).first.wait_for()
     watch.wait_past(1, FIRST_STEP)
     total = watch.wait_for_curve("total", points=2)
     terms = [(term.weight, watch.wait_for_curve(term.name, points=2)) for term in load_spec("quickstart").rewards]
@@ -36,7 +36,7 @@ def test_launch_watch_replay_reload_and_stop(application, page, seen):
     assert watch.run == run
     assert len(watch.wait_for_curve("total", points=before)) >= before, "the curve is whole again after a reload"
 
-    watch.episodes.first.click()
+    watch.newest(FIRST_STEP).first.click()
     replay = Replay(page)
     step_through(replay)
 
