@@ -45,10 +45,13 @@ def add(store, launcher) -> None:
         """One run: its spec, status, progress and how it ended. `run` is an id, a unique prefix, or latest."""
         return described(store, store.run(run))
 
-    def episodes(run: str, where: str = "", sort: str = "-step", limit: float = 50, offset: float = 0) -> list:
-        """Episodes of a run without their turns; `where` is an expression such as 'won and guesses <= 3'."""
+    def episodes(run: str, where: str = "", sort: str = "-step", limit: float = 50, offset: float = 0,
+                 find: str = "") -> list:
+        """Episodes of a run without their turns; `where` is an expression such as 'won and guesses <= 3', `find` words in
+        the transcript such as 'crane -slate tool:guess'."""
         limit, offset = max(1, min(_whole("limit", limit), MOST)), max(0, min(_whole("offset", offset), LARGEST))
-        return [plain(row._asdict()) for row in store.run(run).episodes(where or None, sort, limit, offset)]
+        return [plain(row._asdict()) for row in store.run(run).episodes(where or None, sort, limit, offset,
+                                                                      find=find)]
 
     def episode(run: str, id: str) -> dict:
         """One episode with all its turns."""

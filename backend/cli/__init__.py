@@ -72,11 +72,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _sorts_joined(argv: list[str]) -> list[str]:
-    """`--sort -total` as one word: argparse takes what begins with a dash for another option."""
+    """`--sort -total` and `--find -slate` as one word: argparse takes what begins with a dash for another option."""
     joined = list(argv)
     for place in range(len(joined) - 2, -1, -1):
-        if joined[place] == "--sort":
-            joined[place:place + 2] = [f"--sort={joined[place + 1]}"]
+        if joined[place] in ("--sort", "--find"):
+            joined[place:place + 2] = [f"{joined[place]}={joined[place + 1]}"]
     return joined
 
 
@@ -134,7 +134,8 @@ def _show(store: Store, asked: argparse.Namespace) -> None:
 
 def _episodes(store: Store, asked: argparse.Namespace) -> None:
     run = store.run(asked.run)
-    printing.episodes(run.episodes(where=asked.where, sort=asked.sort, limit=asked.limit), asked.json)
+    rows = run.episodes(where=asked.where, sort=asked.sort, limit=asked.limit, find=asked.find)
+    printing.episodes(rows, asked.json, run.excerpts(rows, asked.find) if asked.find else {})
 
 
 def _episode(store: Store, asked: argparse.Namespace) -> None:
@@ -214,6 +215,7 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
     "show": (_show, "show one run", [_RUN]),
     "episodes": (_episodes, "list episodes", [
         _RUN, (("--where",), {"metavar": "EXPR", "help": "such as 'won and guesses <= 3'"}),
+        (("--find",), {"metavar": "WORDS", "help": "in the transcript, such as 'crane -slate tool:guess \"not a word\"'"}),
         (("--sort",), {"metavar": "NAME", "default": "-step",
                        "help": "a column or a reward term; --sort=-total for the largest first"}),
         (("--limit",), {"type": _limit, "default": 50, "metavar": "N", "help": "how many; 50"})]),

@@ -4,11 +4,12 @@ import json
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.records import Episode
 from backend.store import EpisodeRow, Run, RunSummary, Store
+from backend.store.words import Excerpt
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -67,15 +68,25 @@ def show(store: Store, run: Run, as_json: bool) -> None:
         print(f"  {event.level}: {plain(event.text)}")
 
 
-def episodes(rows: Sequence[EpisodeRow], as_json: bool) -> None:
+def episodes(rows: Sequence[EpisodeRow], as_json: bool, found: Mapping[str, Excerpt] | None = None) -> None:
+    """`found`: by id, where the words that were looked for stand."""
+    found = found or {}
     if as_json:
-        return json_line([row._asdict() for row in rows])
+        return json_line([row._asdict() | ({"found": _where(found[row.id])} if row.id in found else {}) for row in rows])
     if not rows:
         return print("no episodes")
     names = list(dict.fromkeys(name for row in rows for name in row.scores))
     table(("id", "environment", "status", "turns", "total", "advantage", *names, "why it ended"), [
         (row.id, row.environment, row.status, str(row.turns), number(row.total), number(row.advantage),
          *(number(row.scores.get(name)) for name in names), row.stop) for row in rows])
+    for row in rows if found else ():
+        if row.id in found:
+            place = _where(found[row.id])
+            print(plain(f"{row.id}  turn {place['turn']} {place['part']}: {' '.join(place['text'].split())}"))
+
+
+def _where(excerpt: Excerpt) -> dict[str, Any]:
+    return {"turn": excerpt.turn, "part": excerpt.part, "text": "".join(piece for piece, _ in excerpt.pieces)}
 
 
 def episode(one: Episode, as_json: bool) -> None:
