@@ -69,16 +69,28 @@ class CurvePoint(NamedTuple):
 class Reading:
     """Questions to one run.db; a file that doesn't exist yet answers "nothing"."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, gone: Callable[[], bool] = lambda: False):
+        """`gone` says whether there was such a file once; then there is an error instead of an answer."""
+        self.path, self.gone = path, gone
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[sqlite3.Row]:
         """Raises OrtamError where the file can't be read."""
         return self._ask(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
+    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The same as columns, [] without rows; quicker where there are many. Raises OrtamError."""
+
+        def told(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+            connection.row_factory = None
+            return list(zip(*connection.execute(sql, parameters).fetchall(), strict=True))
+
+        return self._ask(told) or []
+
     def _ask(self, question: Callable[[sqlite3.Connection], Any]) -> Any:
         """None where there is no file, or no table, yet."""
         if not self.path.exists():
+            if self.gone():
+                raise OrtamError(f"{self.path} is missing; put back a whole copy of the run's folder")
             return None
         try:
             with reading(self.path) as connection:

@@ -51,7 +51,7 @@ class Run:
     def __init__(self, path: Path):
         self.path = path
         self.id = path.name
-        self._reading = Reading(path / "run.db")
+        self._reading = Reading(path / "run.db", self._lost_its_file)
         self.notebook = Notes(path)
 
     def __repr__(self) -> str:
@@ -137,6 +137,8 @@ class Run:
         left = None if ended or usual is None else max(0.0, usual * (steps - (step or 0)))
         phases = self._told("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
         reason = result.reason if result else self._why(status)
+        if self._lost_its_file():
+            reason = f"run.db is missing, so nothing it recorded can be shown; put back a whole copy of {self.path}"
         elapsed = None if started is None else max(0.0, end - started)
         return Progress(step or 0, steps, codec.unescape(phases[0][0]) if phases else "", elapsed, left, reason)
 
@@ -173,6 +175,13 @@ class Run:
             return self._reading.rows(sql)
         except OrtamError:
             return []
+
+    def _lost_its_file(self) -> bool:
+        """Whether it trained, and yet has no run.db: a trainer opens that before it takes the lock."""
+        if (self.path / "run.db").exists():
+            return False
+        result = self.result()
+        return bool(result and result.step) or ((self.path / "trainer.lock").exists() and not self.training())
 
     def _last_step(self) -> int | None:
         rows = self._told("SELECT max(step) FROM steps")
