@@ -250,6 +250,23 @@ def test_an_environment_with_only_a_terminal_tool_is_played_with_it(examples):
     assert play.status() == "won" and play.facts["finished"] is True and play.turns[0].done
 
 
+def test_words_without_a_call_are_the_answer_where_there_is_a_terminal_tool(examples):
+    async def said(use: str, words: str):
+        source = source_of(f"ors+{examples}#{use}")
+        play = Playthrough(source, spec(f"ors+{examples}#{use}"))
+        await play.begin(first(source))
+        turn = await play.say(words)
+        again = await play.say(words)
+        await play.end()
+        return play, turn, again
+
+    play, turn, again = asyncio.run(said("riddles", "Clock"))
+    assert (turn.tool, turn.said, turn.result, turn.reward, turn.done) == (None, "Clock", "Yes.", 1.0, True)
+    assert play.status() == "won" and again is None and play.turns == [turn] and play.facts["turns"] == 1
+    play, turn, _ = asyncio.run(said("sums", "3"))
+    assert turn is None and play.turns == [] and play.status() == "finished"
+
+
 def test_schemas_arrive_at_the_model_as_the_server_has_them(odd):
     from transformers.utils.chat_template_utils import render_jinja_template
 

@@ -243,3 +243,24 @@ def test_the_reference_of_kl_is_the_model_after_its_warm_up(tmp_path):
     run = trained(tmp_path, warm_up={"games": 32, "epochs": 2, "learning_rate": 1e-3}, train={"kl": 0.1})
     kl = {point.step: point.value for point in run.metrics(["kl"])}
     assert abs(kl[1]) < 1e-6 < kl[2], "before its first step the policy is the reference"
+
+
+def test_plain_words_are_judged_where_the_environment_takes_them_as_the_answer(tmp_path):
+    from openreward.environments import Server as SdkServer
+
+    from backend.environments.examples.ors_server import Riddles
+    from tests.ors_servers import serving
+
+    with serving(SdkServer([Riddles]).app) as url:  # three tasks, for four groups
+        run = trained(tmp_path, environments=[{"id": "riddles", "use": f"ors+{url}"}],
+                      train={"steps": 1, "episodes_per_step": 16},
+                      rewards=[{"name": "right", "kind": "environment", "value": "last"}])
+    assert run.result().status == "finished", run.result().reason
+    episodes = whole(run)
+    spoke = [episode for episode in episodes if episode.status != "invalid"]
+    assert len(episodes) == 16 and spoke
+    for episode in spoke:
+        last = episode.turns[-1]
+        assert last.tool is None and last.done and last.result.startswith(("Yes", "No")) and last.fault is None
+        assert episode.scores["right"] is not None and episode.status in ("won", "lost") and episode.facts["turns"] == 1
+        assert last.tokens == episode.tokens

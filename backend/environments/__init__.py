@@ -80,7 +80,8 @@ class Session(Protocol):
     """One connection, one episode. Raises EnvironmentFailed and SessionLost, and no other error of its own making.
 
     Where tasks differ in their tools it also has `tools`: those of the task, once it is reset. Where the environment says
-    only at the end what an episode was worth it has an async `verdict() -> float | None`, asked once before `close`.
+    only at the end what an episode was worth it has an async `verdict() -> float | None`, asked once before `close`. Where
+    words without a call are an answer that ends the episode it has an async `answer(words) -> Observation`, else None.
     """
 
     async def reset(self, task: Task) -> Observation: ...

@@ -98,6 +98,27 @@ class Playthrough:
             self.turns[-1] = self.turns[-1].model_copy(update={"seconds": time.perf_counter() - began})
             return told
 
+    async def say(self, words: str) -> Turn | None:
+        """The player wrote words and no call. Where the environment takes those as the answer they are judged, which is a
+        turn; None where they are nothing to it, or where the episode is over."""
+        async with self._one_at_a_time:
+            answer = getattr(self._session, "answer", None)
+            if answer is None or self.done or self.fault:
+                return None
+            began = time.perf_counter()
+            try:
+                seen = await self._in_time(answer(words), "An answer in words")
+            except ValueError as error:
+                self._refuse(None, None, "wrong_arguments", f"The answer was refused: {error}.")
+            except Exception as error:
+                told = self._failed(error)
+                self._keep(None, None, fault=self.fault, shown=told)
+                await self._leave()
+            else:
+                self._take(None, None, seen)
+            self.turns[-1] = self.turns[-1].model_copy(update={"said": words, "seconds": time.perf_counter() - began})
+            return self.turns[-1]
+
     async def _in_time(self, answer: Awaitable[Answer], what: str) -> Answer:
         try:
             async with asyncio.timeout(self._patience) as limit:
@@ -182,6 +203,10 @@ class Playthrough:
             self._keep(tool, arguments, fault=self.fault, shown=told)
             await self._leave()
             return told
+        return self._take(tool, arguments, seen)
+
+    def _take(self, tool: str | None, arguments: Any, seen: Observation) -> str:
+        """Keeps what the environment answered; the text for the player."""
         self._reached += 1
         self._failures += seen.fault is not None
         self._facts, self.done = seen.facts, seen.done
@@ -199,7 +224,7 @@ class Playthrough:
             text = f"{head}\n[{len(text) - len(head) - len(tail):,} characters left out]\n{tail}"
         return self._clean(text)
 
-    def _refuse(self, tool: str, arguments: Any, kind: str, told: str) -> str:
+    def _refuse(self, tool: str | None, arguments: Any, kind: str, told: str) -> str:
         told = self._clean(told)
         if kind in SEEN_AS_FAILURE:
             self._failures += 1
@@ -216,7 +241,7 @@ class Playthrough:
             return "The connection to the environment was lost; the episode is over."
         return "The environment failed; the episode is over."
 
-    def _keep(self, tool: str, arguments: Any, **what: Any) -> None:
+    def _keep(self, tool: str | None, arguments: Any, **what: Any) -> None:
         self.turns.append(Turn(index=len(self.turns), tool=tool, arguments=arguments, done=self.done,
                                facts=self.facts, **what))
 

@@ -1,6 +1,7 @@
 """RunSpec -> TRL arguments. The only place that knows TRL's names for settings."""
 
 import json
+import math
 from pathlib import Path
 
 import torch
@@ -82,10 +83,11 @@ def arguments(spec: RunSpec, output: Path, processes: int, max_turns: int, terms
         raise SpecError("train", f"TRL refuses these settings: {_first_line(refused)}") from refused
 
 
-def rows(environments: list[tuple[EnvironmentSpec, Description, Source]]) -> Dataset:
+def rows(environments: list[tuple[EnvironmentSpec, Description, Source]], groups: int = 1) -> Dataset:
     """One row per group to play: prompt, environment, task, seed, options (JSON).
 
-    Weights set each environment's share of the rows; an environment's tasks are repeated where its share is larger.
+    Weights set each environment's share of the rows; an environment's tasks are repeated where its share is larger, and
+    all rows where there would be fewer than the `groups` of a step: TRL leaves out a step that it can't fill.
     """
     tasks = [source.tasks(asked.tasks, asked.options) for asked, _, source in environments]
     whole = sum(len(listed) for listed in tasks)
@@ -94,7 +96,7 @@ def rows(environments: list[tuple[EnvironmentSpec, Description, Source]]) -> Dat
     for (asked, description, _), listed in zip(environments, tasks, strict=True):
         share = max(1, round(whole * asked.weight / weights))
         made += [_row(asked, description, listed[k % len(listed)]) for k in range(share)]
-    return Dataset.from_list(made)
+    return Dataset.from_list(made * math.ceil(groups / len(made)))
 
 
 def held_out_rows(environments: list[tuple[EnvironmentSpec, Description, Source]], count: int) -> Dataset:

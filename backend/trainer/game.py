@@ -121,7 +121,10 @@ class Game:
                 self._cut_last(len(answers))
                 return
             if not said.calls:
-                self._end_in_words(said)
+                if said.cut or _unparsed(said) or await self._play.say(said.text) is None:
+                    self._end_in_words(said)
+                else:
+                    self._play.turns[-1] = self._play.turns[-1].model_copy(update=_words(said))
                 return
             before, answers = len(self._play.turns), []
             for call in said.calls:
@@ -136,7 +139,7 @@ class Game:
 
     def _end_in_words(self, said: Said) -> None:
         self.truncated = said.cut
-        unparsed = any(sign in (said.raw or said.text) for sign in CALL_SIGNS)
+        unparsed = _unparsed(said)
         if unparsed or said.text or said.thought or said.tokens:
             words = {**_words(said), **({"said": said.raw or said.text, "fault": UNPARSED} if unparsed else {})}
             self._last_words = [Turn(index=0, done=self._play.done, facts=self._play.facts, **words)]
@@ -200,6 +203,10 @@ def conversation(turns: list[Turn]) -> list[dict]:
         told = turn.shown if turn.shown is not None else turn.result
         messages.append({"role": "tool", "name": turn.tool, "content": told or ""})
     return messages
+
+
+def _unparsed(said: Said) -> bool:
+    return any(sign in (said.raw or said.text) for sign in CALL_SIGNS)
 
 
 def _words(said: Said) -> dict:

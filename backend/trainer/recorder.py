@@ -21,12 +21,12 @@ from transformers import TrainerCallback
 from trl import GRPOTrainer
 
 from backend.environments import Task
-from backend.records import UNSCORED, Episode, Policy
+from backend.records import UNSCORED, Episode, Policy, Turn
 from backend.rewards import Played, Terms, Verdict
 from backend.trainer.control_tokens import neutraliser
 from backend.trainer.live import Lane
 from backend.trainer.pause import Pause
-from backend.trainer.rollout import Round, Rounds, Seat, Spoken, Table, story
+from backend.trainer.rollout import Round, Rounds, Seat, Spoken, Table, last_words, story, with_answer
 
 
 class RecordedTrainer(GRPOTrainer):
@@ -88,22 +88,33 @@ class RecordedTrainer(GRPOTrainer):
         started = time.perf_counter()
         generated = super()._generate(prompts)
         _, ids, masks, self._completions = generated[:4]
+        ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
+        self._spoken = [self._said(of_one, mask) for of_one, mask in zip(ids, masks, strict=True)]
+        self._truncated = [of_one[-1] not in ends or self._cut(sample) for sample, of_one in enumerate(ids)]
+        self._answers: dict[int, Turn | None] = {}
+        self._await_all(self._answer(sample) for sample in range(len(ids)))
         self._await_all(seat.leave() for seat in self._seats)
         mine = self._metrics["train" if self.model.training else "eval"]
         mine["seconds/model"].append(sum(self._model_seconds))
         mine["seconds/environment"].append(time.perf_counter() - started - sum(self._model_seconds))
-        ends = {*self.eos_token_ids, self._tokenizer.pad_token_id}
-        self._spoken = [self._said(of_one, mask) for of_one, mask in zip(ids, masks, strict=True)]
-        self._truncated = [of_one[-1] not in ends or self._cut(sample) for sample, of_one in enumerate(ids)]
         self.live.doing("scoring")
         started = time.perf_counter()
         self._score()
         mine["seconds/scoring"].append(time.perf_counter() - started)
         return generated
 
+    async def _answer(self, sample: int) -> None:
+        """Words without a call are an answer where the environment takes them as one; those that were cut are not."""
+        words = last_words(self._completions[sample], self._spoken[sample])
+        if words is not None and not self._truncated[sample]:
+            self._answers[sample] = await self._seats[sample].play.say(words)
+
     def _score(self) -> None:
         self._turns = [story(messages, self._played(sample), self._spoken[sample], self._model_seconds)
                        for sample, messages in enumerate(self._completions)]
+        for sample, answer in self._answers.items():
+            if answer:
+                self._turns[sample] = with_answer(self._turns[sample], answer)
         scored = [sample for sample, seat in enumerate(self._seats) if seat.play.status(self._truncated[sample]) not in UNSCORED]
         batch = [Played(self._facts(sample), self._seats[sample].table.environment.id, self._prompts[sample],
                         self._turns[sample]) for sample in scored]

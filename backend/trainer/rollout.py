@@ -193,6 +193,23 @@ def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], 
     return tuple(told)
 
 
+def last_words(messages: list[dict], spoken: list[Spoken]) -> str | None:
+    """What the model said at the end without a call; None where it called, or tried to."""
+    last = messages[-1]
+    if last["role"] != "assistant" or last.get("tool_calls"):
+        return None
+    said = _text(last.get("content"))
+    return None if _looks_like_a_call(spoken[-1].text if spoken else said) else said
+
+
+def with_answer(turns: tuple[Turn, ...], answer: Turn) -> tuple[Turn, ...]:
+    """With what the environment said of the model's last words."""
+    words_only = bool(turns) and turns[-1].tool is None and not turns[-1].fault
+    said = turns[-1] if words_only else Turn(index=len(turns))
+    heard = {name: getattr(answer, name) for name in ("result", "shown", "reward", "done", "facts", "seconds", "fault", "images")}
+    return (*(turns[:-1] if words_only else turns), said.model_copy(update=heard))
+
+
 NO_TURNS_LEFT = Fault(where="model", kind="no_turns_left", message="The call came after the last allowed turn and was not "
                       "played.")
 AFTER_THE_END = Fault(where="model", kind="after_the_end", message="The episode was over, so the call was not played.")

@@ -58,7 +58,8 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
                 keep_warmed_up(model, tokenizer, run.path / "checkpoints" / "warm-up", say)
         listed = [(table.environment, table.description, table.source) for table in tables.values()]
         trainer = RecordedTrainer(
-            model=model, processing_class=tokenizer, args=settings, train_dataset=build.rows(listed),
+            model=model, processing_class=tokenizer, args=settings,
+            train_dataset=build.rows(listed, spec.train.episodes_per_step // spec.train.group_size),
             eval_dataset=build.held_out_rows(listed, spec.evaluate.tasks) if spec.evaluate else None,
             callbacks=[Reporter(writer.metrics if writer else lambda step, numbers: None, stop_agreed)],
             tables=tables, terms=terms, policy=Policy(kind="model", name=spec.model),
@@ -82,6 +83,9 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             trainer.train()
         say("saving the model")
         trainer.save_model(str(run.path / "checkpoints" / "final"))
+        if trainer.state.global_step < spec.train.steps and not stop_agreed():
+            return Result(status="failed", reason="TRL ended the training by itself; see the log",
+                          step=trainer.state.global_step)
         if trainer.state.global_step < spec.train.steps:
             return Result(status="stopped", reason="asked to stop", step=trainer.state.global_step)
         return Result(status="finished", reason=f"all {spec.train.steps} steps done", step=trainer.state.global_step)

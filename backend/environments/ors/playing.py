@@ -71,6 +71,8 @@ class OrsSession:
         self._environment = connect(found.place)
         self._session: Any = None
         self._facts: dict[str, FactValue] = {}
+        self.answer = self._answer if found.terminal else None
+        """As the standard has it: the first message without a call is the answer, and goes to the terminal tool."""
 
     async def reset(self, task: Task) -> Observation:
         with in_words(self._place, "start an episode"):
@@ -105,6 +107,11 @@ class OrsSession:
             told = "The episode has finished. Make no more calls."
             return self._fault("model", "after_the_end", told, said, done=True)
         raise ValueError(f"the environment refused the call of {tool}: {reading.complaint(said)}")
+
+    async def _answer(self, words: str) -> Observation:
+        terminal = self._found.terminal
+        assert terminal
+        return await self.call(terminal.name, dict.fromkeys(terminal.parameters["properties"], words))
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -169,7 +176,8 @@ def description_of(found: Found) -> Description:
     declared = {reading.fact_name(name): "what the environment last told under this name; None before"
                 for name in place.facts}
     counted = f"{found.size} task{'' if found.size == 1 else 's'} in the split {found.split}"
-    ending = f" When you are done, call `{terminal.name}`; nothing is judged before." if terminal else ""
+    ending = (f" When you are done, call `{terminal.name}` or answer in plain words: either is judged and ends the episode."
+              if terminal else "")
     return Description(
         title=title,
         about=f"{title} on the Open Reward Standard server {place.name}: {counted}.",
