@@ -38,7 +38,8 @@ window.ortamArena = (element, server) => {
         const item = document.createElement("li"), who = document.createElement("b"), how = document.createElement("small");
         const away = document.createElement("button");
         who.textContent = name(player);
-        how.textContent = player.kind === "script" ? "scripted" : `${player.kind === "model" ? player.model : player.kind}${player.temperature ? `, temperature ${player.temperature}` : ""}`;
+        const kind = player.kind === "script" ? "scripted" : player.kind === "model" && name(player) !== player.model ? player.model : player.kind;
+        how.textContent = `${kind}${player.temperature ? `, temperature ${player.temperature}` : ""}`;
         Object.assign(away, { type: "button", className: "o-icon", textContent: "×", title: `Take ${name(player)} out` });
         away.setAttribute("aria-label", away.title);
         away.onclick = () => { players.splice(nth, 1); draw(); };

@@ -200,16 +200,15 @@ def full_name(player: PlayerSpec) -> str:
 
 
 def _pair(columns: list[Column], first: str, second: str) -> tuple[Column | None, Column | None]:
-    """As asked for; else the first and the last player of the match."""
+    """As asked for; else the first player and the last that is no script, or the last of all."""
     if len(columns) < 2:
         return None, None
     by_key = {column.key: column for column in columns}
-    own = [column for column in columns if column.key.isdigit()]
     one = by_key.get(first) or columns[0]
-    other = by_key.get(second) or (own[-1] if len(own) > 1 else columns[-1])
-    if one is other:
-        other = next(column for column in columns if column is not one)
-    return one, other
+    others = [column for column in columns if column is not one]
+    trained = [column for column in others if column.key.isdigit() and column.kind != KINDS["script"]]
+    asked = by_key.get(second)
+    return one, asked if asked and asked is not one else (trained or others)[-1]
 
 
 def _terms(spec: RunSpec) -> list[str]:

@@ -46,7 +46,7 @@ def page(read_only: bool) -> str:
           <label data-for="seed"><span>First seed</span><input type="text" name="seed" inputmode="numeric" value="0"></label>
         </div>
         <p class="o-fieldnote" data-slot="note"></p></section>
-      <section class="o-card"><h2 class="o-h2">Who plays</h2>
+      <section class="o-card o-arena-players"><h2 class="o-h2">Who plays</h2>
         <ul class="o-chosen" data-slot="players" aria-label="Players" aria-live="polite"></ul>
         <div data-slot="offers"></div>
         <div class="o-arena-fields o-arena-more">
@@ -143,7 +143,7 @@ def choices(store, environment: str) -> dict[str, Any]:
     ways = ["seed"] if asked.use.startswith(matches.LISTS_TASKS) else ["daily", "seed"]
     note = f"Rewards, prompt and token budget as in the run {run.id}." if run else \
         "Rewards and prompt are the environment's own."
-    return {"offers": _offers((("Scripted", scripts), ("Models", models), ("Checkpoints of other runs", saved))),
+    return {"offers": _offers((("Scripted", scripts), ("Models", models), ("Checkpoints", saved))),
             "first": first[:4], "which": _which(["held-out", *ways] if run else ways), "note": note}
 
 

@@ -27,10 +27,10 @@ class Endpoint:
 
     at_once = 8
 
-    def __init__(self, player: EndpointPlayer, budget: int, pauses: tuple[float, ...] = PAUSES):
+    def __init__(self, player: EndpointPlayer, budget: int):
         import httpx
 
-        self.player, self.budget, self.pauses = player, budget, pauses
+        self.player, self.budget = player, budget
         self.clean = str
         self.left_out: set[str] = set()
         """Settings this endpoint refused."""
@@ -52,7 +52,7 @@ class Endpoint:
     async def ask(self, messages: list[dict], tools: list[dict], room: int) -> dict[str, Any]:
         """One chat completion. Raises SpeakerFailed, without the key in what it says."""
         failed = "it was never asked"
-        for pause in (*self.pauses, None):
+        for pause in (*PAUSES, None):
             try:
                 async with asyncio.timeout(self.player.timeout):
                     answer = await self._post(messages, tools, room)
