@@ -48,7 +48,7 @@ def _items(choice: Choice) -> Iterator[Item]:
     if not count:
         raise OrtamError("Nothing is recorded here yet, so there is nothing to take away.")
     what = "the group, playable" if choice.group else "summary, curves and telling episodes"
-    yield Item("html", "Web page", f"One file that opens offline: {what}", sized(len(html.page(choice).encode("utf-8", "replace"))))
+    yield Item("html", "HTML", f"One file that opens offline: {what}", sized(len(html.page(choice).encode("utf-8", "replace"))))
     each = _line_sizes(choice)
     episodes = counted(count, "episode")
     yield Item("jsonl", "JSONL", f"{episodes}, whole, one a line", f"about {sized(count * each)}")
@@ -62,7 +62,7 @@ def _items(choice: Choice) -> Iterator[Item]:
 
 def _of_an_episode(choice: Choice) -> Iterator[Item]:
     episode = next(choice.episodes())
-    yield Item("html", "Web page", "One file that opens offline and plays", sized(len(html.page(choice).encode("utf-8", "replace"))))
+    yield Item("html", "HTML", "One file that opens offline and plays", sized(len(html.page(choice).encode("utf-8", "replace"))))
     short = len(episode.turns) <= DRAWN_FOR_SIZE
     yield Item("png", "PNG", "The board at this turn", sized(_drawn(choice, episode, png.save)) if short else "")
     yield Item("gif", "GIF", "All turns, a second each", sized(_drawn(choice, episode, gif.save)) if short else "")
