@@ -8,6 +8,7 @@ import pytest
 from backend.store import counting
 from ui import charts
 from ui.charts import LIMIT, Point, width
+from ui.points import memory, smoothed
 
 
 def wave(steps, gaps=()):
@@ -117,3 +118,80 @@ def test_what_a_run_did_not_keep_is_a_gap_and_not_zero():
     assert points["share:clipped"] == [Point(1, None), Point(2, 0.25)]
     assert points["share:failed"] == [Point(1, None), Point(2, None)], "of no call none can fail"
     assert points["share:unparsed"] == [Point(1, None), Point(2, 1.0)]
+
+
+# ---------------------------------------------------------------------------------------------------------- smoothing
+
+
+def test_smoothing_starts_at_the_first_value_and_not_at_zero():
+    made = smoothed([1.0, 1.0, 1.0], 0.99)
+    assert made == pytest.approx([1.0, 1.0, 1.0])
+    assert smoothed([0.0, 1.0], 0.5)[1] == pytest.approx(1 / 1.5), "weights 0.5 and 1, divided by their sum"
+
+
+def test_a_gap_stays_a_gap_and_nothing_is_carried_over_it():
+    made = smoothed([5.0, 5.0, None, 1.0, float("nan"), 3.0], 0.9)
+    assert made[2] is None and made[4] is None
+    assert made[3] == 1.0 and made[5] == 3.0
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.9, 0.99])
+def test_what_is_sent_later_is_smoothed_as_if_all_had_been_read(weight):
+    points = wave(5000, gaps={4100})
+    steps, values, bucket = [p.step for p in points], [p.value for p in points], width(5000)
+    whole = charts.line(steps, values, bucket, weight=weight)
+    start = 4500 // bucket * bucket
+    after = start - 1 - memory(weight)
+    tail = charts.line([s for s in steps if s > after], values[-sum(s > after for s in steps):], bucket, weight=weight,
+                       start=start)
+    expected = [p for p in whole if p.step >= start]
+    assert [p.step for p in tail] == [p.step for p in expected]
+    assert [p.smooth for p in tail] == pytest.approx([p.smooth for p in expected], abs=1e-5)
+
+
+def test_a_smoothed_line_is_smoothed_over_every_step_and_then_thinned():
+    points = wave(5000)
+    values = [p.value for p in points]
+    sent = charts.line([p.step for p in points], values, width(5000), weight=0.9)
+    every = smoothed(values, 0.9)
+    assert all(p.smooth == every[p.step - 1] and p.value == values[p.step - 1] for p in sent)
+    assert charts.columns(sent)["smooth"][-1] == pytest.approx(every[-1], rel=1e-5)
+
+
+# ------------------------------------------------------------------------------------------------------- environments
+
+MIX = ["wordle", "catch"]
+HAVE = ["metric:kl", *(series.key for chart in charts.CHARTS for series in chart.series)]
+
+
+def test_of_a_mix_each_environment_can_have_a_line_of_its_own():
+    shown = {chart.id: chart for chart in charts.charts(["win"], HAVE, MIX, "*")}
+    assert [series.key for series in shown["rewards@"].series] == ["curve:total@wordle", "curve:total@catch"]
+    assert [series.label for series in shown["term win@"].series] == MIX
+    assert [series.key for series in shown["won@"].series] == ["share:won@wordle", "share:won@catch"]
+    assert shown["signal@"].kind == "lines" and shown["signal@"].series[1].key == "share:signal@catch"
+    assert shown["endings@catch"].kind == "shares" and shown["endings@catch"].series[0].key == "status:won@catch"
+
+
+def test_what_is_not_known_by_environment_says_that_it_is_of_all():
+    one = {chart.id: chart for chart in charts.charts(["win"], HAVE, MIX, "catch")}
+    assert "all environments" in one["kl"].unit and "all environments" not in one["won"].unit + one["rewards"].unit
+    assert one["rewards"].series[0].key == "curve:total", "the same chart, so that zoom and hidden lines stay"
+    alone = {chart.id: chart for chart in charts.charts(["win"], HAVE, ["catch"], "catch")}
+    assert "all environments" not in alone["kl"].unit
+
+
+def test_the_time_of_a_step_is_split_where_its_parts_were_measured():
+    parts = ["metric:seconds/opening", "metric:seconds/model", "metric:seconds/environment", "metric:seconds/scoring"]
+    [split] = [chart for chart in charts.charts([], ["metric:step_time", *parts]) if chart.section in ("time", "other")]
+    assert split.kind == "parts" and [series.label for series in split.series] == [
+        "opening episodes", "generation", "environment", "scoring", "optimiser"]
+    [whole] = [chart for chart in charts.charts([], ["metric:step_time"]) if chart.section == "time"]
+    assert [series.key for series in whole.series] == ["metric:step_time"]
+
+
+def test_each_kind_of_number_that_matters_has_a_chart():
+    have = ["metric:kl", "metric:entropy", "metric:clip_ratio/region_mean", "metric:completions/mean_length", *HAVE]
+    ids = {chart.id for chart in charts.charts(["win"], have)}
+    assert {"rewards", "term win", "won", "endings", "signal", "scored", "tokens", "turns", "cut", "failures", "kl",
+            "entropy", "clip"} <= ids

@@ -10,11 +10,12 @@ import time
 import pytest
 
 from backend.launcher import Launcher
-from backend.records import Episode, Fault, Result, RunSpec, Turn
-from backend.store import Store
+from backend.records import EnvironmentSpec, Episode, Fault, Result, RunSpec, Turn
+from backend.store import Store, sums
 from backend.store.printed import printed
 from ui import console, watch, watch_parts
 from ui.episodes import Asked as Wanted
+from ui.lines import View
 from ui.watch import Asked, Cursor, answer, step_of
 
 SPEC = RunSpec(
@@ -337,6 +338,106 @@ def test_the_episodes_of_a_step_stand_in_groups_the_best_first(store, run, write
 def test_the_spec_is_shown_whole_and_can_be_launched_again(run):
     html = watch_parts.spec_panel(run.id, run.spec_text + f"# {NASTY}\n")
     assert "1.0 if won else 0.0" in html and f"/launch?from={run.id}" in html and "<img" not in html
+
+
+def test_a_large_step_is_shown_by_pages_of_whole_groups_and_counted_whole(store, run, writer):
+    writer.record([episode(1, g, s) for g in range(100) for s in range(12)])
+    first_page, last_page = step_of(run, 1), step_of(run, 1, 84)
+    assert "1,200 episodes" in first_page and "groups 1 to 42 of 100" in first_page and "Group 42<" not in first_page
+    assert "groups 85 to 100 of 100" in last_page and "Group 99<" in last_page and last_page.count("o-watch-pill o-") == 192
+    assert "groups 1 to 42 of 100" in step_of(run, 1, -7) and "groups 1 to 42 of 100" in step_of(run, 1, 4000)
+    assert "Groups after" not in step_of(run, 2)
+
+
+# ------------------------------------------------------------------------------------------------ how curves are drawn
+
+
+def drawn(store, section="learning", **view):
+    return answer(store, Asked(run="latest", charts={section: None}, view=View(**view)))["points"][section]["lines"]
+
+
+def test_the_x_axis_can_be_episodes_tokens_or_time(store, writer):
+    play(writer, 1, 2, 3)
+    assert "at" not in drawn(store)["curve:total"]
+    assert drawn(store, x="episodes")["curve:total"]["at"] == [8, 16, 24]
+    assert drawn(store, x="tokens")["curve:total"]["at"] == [8 * 54, 16 * 54, 24 * 54]
+    seconds = drawn(store, x="time")["curve:total"]["at"]
+    assert seconds == sorted(seconds) and seconds[0] >= 0
+    assert drawn(store, "optimiser", x="episodes")["metric:entropy"]["at"] == [8, 16, 24]
+
+
+def test_on_another_axis_too_only_what_is_new_is_sent_and_goes_on_where_the_rest_ended(store, writer):
+    play(writer, *range(1, 21))
+    told = answer(store, first(view=View(x="tokens")))
+    play(writer, 21)
+    more = answer(store, then(told, view=View(x="tokens")))["points"]["learning"]
+    assert not more["whole"] and more["lines"]["curve:total"]["at"] == [20 * 8 * 54, 21 * 8 * 54]
+
+
+def test_an_axis_that_is_not_known_is_a_gap_and_says_why(store, writer):
+    play(writer, 1)
+    writer.record([episode(2, g, s, tokens=None) for g in range(2) for s in range(4)])
+    told = answer(store, first(view=View(x="tokens")))
+    assert told["points"]["learning"]["lines"]["curve:total"]["at"] == [8 * 54, None]
+    assert "how many tokens" in told["unknown"]["tokens"]
+
+
+def test_an_evaluation_lies_where_the_run_was_when_it_was_made(store, writer):
+    writer.record([episode(0, 0, s, phase="eval", id=f"eval-0-0-{s}") for s in range(4)])
+    play(writer, 1, 2)
+    writer.record([episode(2, 0, s, phase="eval", id=f"eval-2-0-{s}") for s in range(4)])
+    line = drawn(store, "play", x="episodes")["share:eval won"]
+    assert (line["x"], line["at"]) == ([0, 2], [0, 16])
+
+
+def test_a_smoothed_line_comes_with_the_line_as_it_was(store, writer):
+    play(writer, 1, 2, 3, 4)
+    plain, smooth = drawn(store)["curve:near"], drawn(store, smooth=0.5)["curve:near"]
+    assert smooth["y"] == plain["y"] == [0.5, 0.5, None, 0.5] and smooth["smooth"] == [0.5, 0.5, None, 0.5]
+    assert "smooth" not in plain
+
+
+def test_an_environment_of_a_mix_is_watched_alone_or_beside_the_others(store):
+    spec = SPEC.model_copy(update={"environments": (
+        EnvironmentSpec(id="catch", use="catch"), EnvironmentSpec(id="words", use="wordle"))})
+    run = store.create(spec)
+    with run.writing() as writer:
+        for step in (1, 2):
+            writer.record([episode(step, 0, s, "won") for s in range(4)] + [
+                episode(step, 1, s, "lost", environment="words") for s in range(4)])
+        told = answer(store, first(view=View()))
+        assert told["environments"] == ["catch", "words"]
+        assert drawn(store, "play")["share:won"]["y"] == [0.5, 0.5]
+        assert drawn(store, "play", environment="words")["share:won"]["y"] == [0.0, 0.0]
+        assert drawn(store, environment="catch")["curve:caught"]["y"] == [1.0, 1.0]
+        each = drawn(store, "play", environment="*")
+        assert each["share:won@catch"]["y"] == [1.0, 1.0] and each["status:lost@words"]["y"] == [1.0, 1.0]
+        assert drawn(store, environment="gone")["curve:total"]["y"] == drawn(store)["curve:total"]["y"]
+
+
+def test_a_runs_older_than_its_sums_are_counted_by_environment_too(store):
+    run = store.create(SPEC)
+    with run.writing() as writer:
+        play(writer, 1, 2)
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
+        file.execute("DROP TABLE tallies")
+    assert drawn(store, "play", environment="")["share:won"] == drawn(store, "play", x="step")["share:won"]
+    assert drawn(store, x="tokens")["curve:total"]["at"] == [8 * 54, 16 * 54]
+    assert list(sums.steps(run.path, environment="catch")["won"]) == list(sums.steps(run.path)["won"])
+    assert sums.steps(run.path, environment="else")["step"] == ()
+
+
+def test_the_parts_of_a_steps_time_add_up_to_the_whole(store, writer):
+    play(writer, 1, 2)
+    writer.metrics(1, {"seconds/opening": 0.1, "seconds/model": 1.0, "seconds/environment": 0.4, "seconds/scoring": 0.2})
+    lines = drawn(store, "time")
+    assert lines["time:model"]["y"] == [1.0, 0.0], "step 2 went over an earlier batch"
+    assert lines["time:optimiser"]["y"] == pytest.approx([0.3, 2.0])
+
+
+def test_the_health_strip_and_the_points_say_which_steps_they_are_about(store, writer):
+    play(writer, 1, 2, 3)
+    assert "all of the last step<" in shown(answer(store, first()), "health")
 
 
 # ------------------------------------------------------------------------------------------------------------- the log
