@@ -56,7 +56,7 @@ def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
 def _head(episode: Episode, setting: Setting) -> str:
     step = f"{'evaluation at step' if episode.phase == 'eval' else 'step'} {episode.step}"
     if episode.phase == "play":
-        step = f"by {episode.policy.name or 'hand'}"
+        step = "imported" if episode.policy.kind == "import" else f"by {episode.policy.name or 'hand'}"
     links = setting.links
     crumbs = [_crumb(setting.name, links.get("watch")), _crumb(step, links.get("step")),
               _crumb(f"group {episode.group}", links.get("group")),
