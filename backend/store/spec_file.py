@@ -13,7 +13,7 @@ from backend.records import RunSpec
 # After a dash, an underscore or, as in accessToken, a lower-case letter.
 _SECRET_NAME = re.compile(r"(^|[_-]|(?-i:(?<=[a-z])(?=[A-Z])))(token|api[_-]?key|secret|password|passwd|credentials?|"
                           r"authorization)$", re.IGNORECASE)
-_SECRET_TEXT = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16})\b"
+SECRET_TEXT = re.compile(r"\b(hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16})\b"
                           r"|://[^/\s@:]+:[^/\s@]+@")
 
 
@@ -69,7 +69,7 @@ def _look(value: Any, place: str) -> None:
     elif isinstance(value, (list, tuple)):
         for index, inner in enumerate(value):
             _look(inner, f"{place}.{index}")
-    elif isinstance(value, str) and _SECRET_TEXT.search(value):
+    elif isinstance(value, str) and SECRET_TEXT.search(value):
         raise SpecError(place, f"this holds what looks like a token or password, and {remedy}")
 
 
