@@ -139,7 +139,8 @@ class Sitting:
         return Episode(
             **{"id": "now", "phase": "play", "step": 0, "group": 0, "sample": 0, **place},
             environment=self.asked.id, task=self.task.key, seed=self.task.seed, fingerprint=self.play.fingerprint,
-            policy=self.policy, parent=self.fork.parent if self.fork else None, status=self.status, stop=self.stop, prompt=self.prompt,
+            policy=self.policy, parent=self.fork.parent if self.fork else None, status=self.status, stop=self.stop,
+            prompt=self.prompt,
             opening=self.play.opening or "", images=self.play.images, start_facts=self.play.start_facts,
             facts=self.facts, scores=scores, total=self.terms.total(scores), started=self.play.started,
             seconds=self.play.seconds,
