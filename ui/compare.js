@@ -6,6 +6,7 @@ window.ortamCompare = (element, server) => {
   page.dataset.begun = "1";
   document.title = "Compare · Ortam";
   const TICK = 2000, IDLE = 10000, TABLES = 10000;
+  window.ortamCurves.load();
   const query = new URLSearchParams(location.search);
   const list = (name) => (query.get(name) ?? "").split(",").filter(Boolean);
 
@@ -77,6 +78,7 @@ window.ortamCompare = (element, server) => {
     if (mine !== turn) return;
     if (told.problem) { stop(told.problem); return; }
     const news = told.mark !== mark;
+    let beside = null;
     if (told.runs) described(told);
     if (told.chosen !== undefined) put("chosen", told.chosen);
     if ("live" in told) live = told.live;
@@ -86,19 +88,20 @@ window.ortamCompare = (element, server) => {
         const points = await (first && key === wanted()[0] && !known.has(key) ? first : server.points(question(key)));
         if (mine !== turn) return;
         drawn(key, points);
+        one("[data-waiting]").classList.add("o-hidden");
+        beside ??= tables(mine, told.mark);
       }
-      one("[data-waiting]").classList.add("o-hidden");
       missing();
     }
     mark = told.mark;
-    if (shape.runs.length) await tables(mine);
+    if (shape.runs.length) await (beside ?? tables(mine, mark));
   };
   const stop = (html) => { put("problems", html); one("[data-waiting]").classList.add("o-hidden"); page.removeAttribute("aria-busy"); };
   const question = (key) => ({ ...chosen(), key, known: known.get(key) ?? [], view: { x: view.x, smooth: view.smooth } });
 
-  const tables = async (mine) => {
-    if (tablesMark === mark || performance.now() - tablesAt < TABLES) return;
-    tablesMark = mark;
+  const tables = async (mine, current) => {
+    if (tablesMark === current || performance.now() - tablesAt < TABLES) return;
+    tablesMark = current;
     tablesAt = performance.now();
     const told = await server.tables({ ...chosen(), all, parts: tableParts });
     if (mine !== turn) return;
@@ -167,7 +170,7 @@ window.ortamCompare = (element, server) => {
     for (const [line, points] of Object.entries(told.lines)) {
       if (!together.has(points.from)) together.set(points.from, {});
       together.get(points.from)[of(key, line)] = points;
-      if (points.n && key === "curve:total") counts.set(line, Math.min(...points.n, points.from < 0 ? Infinity : counts.get(line) ?? Infinity));
+      if (points.n && key === "curve:total") counts.set(line, Math.min(...points.n, points.from === 0 ? Infinity : counts.get(line) ?? Infinity));
     }
     for (const [from, lines] of together) section.merge({ lines, from, whole: false });
     shape.lines.forEach((line, place) => {
@@ -289,6 +292,11 @@ window.ortamCompare = (element, server) => {
       runs = runs.filter((run) => run !== id);
       if (shape) shape.shape = "";
       chose();
+    } else if ("log" in button.dataset) {
+      view.log = !view.log;
+      button.setAttribute("aria-pressed", String(view.log));
+      remember();
+      section.view({ log: view.log });
     } else if (button.dataset.sort) {
       const name = button.dataset.sort;
       sort = sort === `-${name}` ? name : sort === name ? `-${name}` : ["label", "status"].includes(name) ? name : `-${name}`;
@@ -296,6 +304,8 @@ window.ortamCompare = (element, server) => {
       order();
     }
   });
+  const smoothing = () => { one("[data-smooth] + output").textContent = Number(one("[data-smooth]").value) ? Number(one("[data-smooth]").value).toFixed(2) : "none"; };
+  one("[data-smooth]").addEventListener("input", smoothing);
   element.addEventListener("change", ({ target }) => {
     const set = target.dataset;
     if ("by" in set) { by = target.value; counts.clear(); anew(); }
@@ -307,7 +317,6 @@ window.ortamCompare = (element, server) => {
     }
     else if ("x" in set) { view.x = target.value; charts(); anew(); }
     else if ("smooth" in set) { view.smooth = Number(target.value); anew().then(() => charts()); }
-    else if ("log" in set) { view.log = target.checked; remember(); section.view({ log: view.log }); }
     else if ("all" in set) { all = target.checked; refresh(); anew({ points: false }); }
     else if (set.tasks) {
       if (set.tasks === "which") which = target.value; else environment = target.value;
@@ -325,7 +334,8 @@ window.ortamCompare = (element, server) => {
 
   one("[data-x]").value = view.x;
   one("[data-smooth]").value = String(view.smooth);
-  one("[data-log]").checked = view.log;
+  smoothing();
+  one("[data-log]").setAttribute("aria-pressed", String(view.log));
   one("[data-all]").checked = all;
   tick();
 };

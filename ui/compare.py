@@ -65,13 +65,13 @@ class AskedChoices(Asked):
 
 
 def build(store, launcher) -> None:
-    outcomes = Outcomes()
+    outcomes, lately = Outcomes(), curves.Lines()
 
     def look(asked: dict) -> dict:
         return answer(store, Asked.model_validate(asked))
 
     def points(asked: dict) -> dict:
-        return points_of(store, AskedPoints.model_validate(asked))
+        return points_of(store, AskedPoints.model_validate(asked), lately)
 
     def tables(asked: dict) -> dict:
         return tables_of(store, AskedTables.model_validate(asked), outcomes)
@@ -132,13 +132,13 @@ def answer(store, asked: Asked) -> dict[str, Any]:
     return told | {"chosen": parts.chosen_runs(group, drawn)}
 
 
-def points_of(store, asked: AskedPoints) -> dict[str, Any]:
+def points_of(store, asked: AskedPoints, lately: curves.Lines | None = None) -> dict[str, Any]:
     group = chosen(store, asked.runs)
     drawn, _ = group.drawn(asked.by, asked.pair)
     known = asked.known if len(asked.known) == len(group.runs) else [None] * len(group.runs)
     view = asked.view if not drawn or drawn[0].kind == "run" else asked.view.model_copy(update={"x": "step"})
     try:
-        return curves.points(group.runs, drawn, asked.key, known, view)
+        return curves.points(group.runs, drawn, asked.key, known, view, lately)
     except OrtamError as error:
         return {"problem": shell.problem(str(error))}
 

@@ -7,13 +7,14 @@ have something new, from the step on at which they changed.
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from backend.comparing import Line, difference, together
-from backend.store import Run, compared, sums
+from backend.store import Run, compared
 from backend.store.spent import spent
 from ui.charts import charts
 from ui.lines import View
@@ -22,6 +23,9 @@ from ui.points import COUNTED, LIMIT, Point, columns, kept, memory, smoothed, wi
 FEW, POINTS = 6, 500
 """Up to so many lines have LIMIT points each, more of them so many."""
 THREADS = 4
+MOST_KEPT = 400
+"""Whole lines, of some 60 kB each."""
+AS_MEASURED = View()
 SECTIONS = {"learning": "Reward", "play": "How it plays", "lengths": "Lengths", "optimiser": "Optimiser", "time": "Time",
             "other": "Other"}
 COLOURS = ("series-1", "series-3", "series-2", "accent", "series-6", "series-4", "series-7", "series-5")
@@ -114,22 +118,37 @@ def full(run: Run, key: str, after: int = -1) -> Line:
         return (), ()
     noted = _Noted()
     COUNTED[counted](noted)
-    told = sums.steps(run.path, after, "train" if counted == key else "eval", tuple(noted))
+    told = compared.counted(run.path, tuple(noted), after, "train" if counted == key else "eval")
     return told["step"], COUNTED[counted](told)
 
 
 # --------------------------------------------------------------------------------------------------------------- points
 
 
+class Lines:
+    """Whole lines that were asked for lately: a page that is opened again, or drawn another way and back, reads nothing."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, dict[str, Any]] = {}
+
+    def get(self, what: Hashable, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if what not in self._kept:
+            self._kept[what] = make()
+            for oldest in list(self._kept)[:-MOST_KEPT]:
+                self._kept.pop(oldest, None)
+        return self._kept[what]
+
+
 def points(runs: Sequence[Run], drawn: Sequence[Drawn], key: str, known: Sequence[Known | None],
-           view: View = View()) -> dict[str, Any]:
+           view: View = AS_MEASURED, lately: Lines | None = None) -> dict[str, Any]:
     """`lines`: {id of the line: its points, which replace those from step `from` on}, only those with something new;
     `known`: what the browser has then, for each run. Raises OrtamError where a file can't be read."""
+    lately = lately or Lines()
     versions = [hashlib.sha1(run.version().encode()).hexdigest()[:8] for run in runs]
     last = [compared.last_step(run.path) for run in runs]
     limit = LIMIT if len(drawn) <= FEW else POINTS
     now = [list(one) if one else None for one in known]
-    asked: dict[str, tuple[int, Sequence[Run], str, int, int]] = {}
+    asked: dict[str, Callable[[], dict[str, Any]]] = {}
     for line in drawn:
         bucket = width(max(last[run] for run in line.members), limit)
         for run in line.members:
@@ -139,9 +158,12 @@ def points(runs: Sequence[Run], drawn: Sequence[Drawn], key: str, known: Sequenc
         changed = [one.step for run, one in zip(line.members, had, strict=True) if one and one.version != versions[run]]
         if whole or changed:
             start = 0 if whole else min(changed) // bucket * bucket
-            asked[line.id] = (-1 if whole else start, [runs[run] for run in line.members], line.kind, start, bucket)
+            members = [runs[run] for run in line.members]
+            make = partial(_points, key, view, members, line.kind, start, bucket)
+            same = (key, view, line.kind, bucket, *((runs[run].path, versions[run]) for run in line.members))
+            asked[line.id] = partial(lately.get, same, make) if whole else make
     with ThreadPoolExecutor(THREADS) as pool:  # most of the time SQLite looks for rows, and others can do so meanwhile
-        told = list(pool.map(lambda one: {"from": one[0], **_points(key, view, *one[1:])}, asked.values()))
+        told = list(pool.map(lambda ask: ask(), asked.values()))
     return {"lines": dict(zip(asked, told, strict=True)), "known": now}
 
 
@@ -154,12 +176,13 @@ def _points(key: str, view: View, members: Sequence[Run], kind: str, start: int,
         steps, values, low, high, n = together(lines)
     else:
         steps, values = difference(*lines) if kind == "difference" else lines[0]
-    smooth = smoothed(values, view.smooth) if view.smooth else ()
+    smooth: Sequence[float | None] = smoothed(values, view.smooth) if view.smooth else ()
     first = bisect_left(steps, start)
-    steps, values, low, high, n, smooth = (column[first:] for column in (steps, values, low, high, n, smooth))
+    steps, values, low, high, n, smooth = (steps[first:], values[first:], low[first:], high[first:], n[first:],
+                                           smooth[first:])
     places = kept(steps, values, bucket)
     at = spent(members[0].path, view.x, max(-1, start - 1), members[0].started()).at if (
         kind == "run" and view.x != "step") else None
     told = columns([Point(steps[k], values[k], low[k] if low else None, high[k] if high else None,
                           smooth[k] if smooth else None) for k in places], at)
-    return told | ({"n": [n[k] for k in places]} if n else {})
+    return {"from": start, **told} | ({"n": [n[k] for k in places]} if n else {})

@@ -76,7 +76,7 @@ def pair(group: Chosen, asked: str) -> str:
         options = "".join(
             f'<option value="{attribute(run.id)}"{" selected" * (place == mine)}>{text(called)}</option>'
             for place, (run, called) in enumerate(zip(group.runs, group.labels, strict=True)) if place != other)
-        return f'<label><span class="o-label">{label}</span><select data-pair="{name}">{options}</select></label>'
+        return f'<label><span>{label}</span><select data-pair="{name}">{options}</select></label>'
 
     return select("a", "A", two[0], two[1]) + select("b", "B", two[1], two[0])
 
@@ -96,7 +96,7 @@ def _made_of(line: Drawn) -> str:
     if len(line.members) == 1:
         return "one run"
     return (f"mean of {len(line.members)} runs at each step, band from the smallest to the largest"
-            '<span data-fewer></span>')
+            "<span data-fewer></span>")
 
 
 # --------------------------------------------------------------------------------------------------------- outcomes

@@ -31,20 +31,19 @@ def table(group: Chosen, pair: tuple[int, int], shared: Sequence[SharedEnvironme
     body = "".join(f'<p class="o-compare-said">{sentence}</p>' for sentence in _said(names, environment, found))
     if found.tasks and found.decided:
         body += _table(group, pair, environment, which, found)
-    return f'<div class="o-row o-compare-which">{choices}{_select("which", "Episodes", WHICH, which)}</div>{body}'
+    return f'<div class="o-curve-bar">{choices}{_select("which", "Episodes", WHICH, which)}</div>{body}'
 
 
 def _select(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> str:
     drawn = "".join(f'<option value="{attribute(value)}"{" selected" * (value == chosen)}>{text(words)}</option>'
                     for value, words in options)
-    return f'<label><span class="o-label">{label}</span><select data-tasks="{name}">{drawn}</select></label>'
+    return f'<label><span>{label}</span><select data-tasks="{name}">{drawn}</select></label>'
 
 
 def _said(names: Sequence[str], environment: SharedEnvironment, found: Duel) -> list[str]:
     first, second = (f"<b>{text(name)}</b>" for name in names)
     told = [f"{counted(len(found.tasks), 'task')} of {text(environment.first.use)} "
-            f"{'was' if len(found.tasks) == 1 else 'were'} played by both; {found.only_first:,} only by A, {first}, and "
-            f"{found.only_second:,} only by B, {second}."]
+            f"{'was' if len(found.tasks) == 1 else 'were'} played by both{_alone(found)}. A is {first}, B is {second}."]
     if found.torn:
         told.append(f"{counted(found.torn, 'task')} left out: the same seed or number, but the environment showed "
                     "different things.")
@@ -53,16 +52,24 @@ def _said(names: Sequence[str], environment: SharedEnvironment, found: Duel) -> 
         told.append(f"The two set this environment up differently ({differs}), so a task may be harder in one of them.")
     if found.tasks and not found.decided:
         told.append("This environment knows no winning, so there is nothing to count here.")
+    elif found.tasks and found.sign.p is None:
+        told.append("Both won each of them equally often.")
     elif found.tasks:
-        told.append(f"A won {counted(found.sign.first, 'task')} more often, B {found.sign.second:,}, and in "
-                    f"{found.sign.even:,} they are even. {chance(found.sign)}")
+        told.append(f"B won more often in {found.sign.second:,}, A in {found.sign.first:,}, and {found.sign.even:,} "
+                    f"{'is' if found.sign.even == 1 else 'are'} even. {chance(found.sign)}")
     return told
+
+
+def _alone(found: Duel) -> str:
+    if not found.only_first and not found.only_second:
+        return ""
+    return f", {found.only_first:,} only by A and {found.only_second:,} only by B"
 
 
 def chance(sign: Sign) -> str:
     """The p-value in words."""
     if sign.p is None:
-        return "There is no difference to judge."
+        return ""
     p = f"p = {sign.p:.2f}" if sign.p >= 0.095 else f"p = {sign.p:.1g}" if sign.p >= 1e-4 else "p < 0.0001"
     words = "This could be chance" if sign.p >= 0.05 else "This is unlikely to be chance" if sign.p >= 0.01 else \
         "This is hardly chance"
@@ -90,8 +97,9 @@ def _row(ids: Sequence[str], environments: Sequence[str], which: str, task: Task
     points = task.difference * 100
     sign = "+" if points > 0 else "−" if points < 0 else ""
     better = "even" if not points else "B better" if points > 0 else "A better"
-    wide = f"{abs(points) / 2:.1f}"
-    bar = f'<span class="o-compare-bar" aria-hidden="true"><i class="o-{"b" if points > 0 else "a"}" style="width:{wide}%"></i></span>'
+    side = "b" if points > 0 else "a"
+    bar = (f'<span class="o-compare-bar" aria-hidden="true"><i class="o-{side}" style="width:{abs(points) / 2:.1f}%"></i>'
+           "</span>")
     return (f'<tr><th scope="row">{_called(task)}</th>{cells}<td class="o-right">{sign}{abs(points):.0f} points</td>'
             f'<td class="o-compare-better">{bar}{better}</td></tr>')
 

@@ -10,6 +10,7 @@
      section.mark(step or null)                 a line at the step that is being looked at
      section.leave()                            before `box` is thrown away
      section.empty                              nothing to draw yet
+     ortamCurves.load()                         fetches Plotly's script now and not with the first points
 
    A series is { key, label, colour: a token of the stylesheet, band, dots, width?, dash? }. Only charts in sight are drawn,
    and only when their points changed; zoom and hidden lines stay. The page names Plotly's script in `data-plotly`. */
@@ -179,7 +180,7 @@
     }
   }
 
-  window.ortamCurves = (box, pick) => {
+  const curves = (box, pick) => {
     const charts = new Map();
     let view = { x: "step", smooth: 0, log: false };
     const redraw = () => {
@@ -206,4 +207,6 @@
       get empty() { return [...charts.values()].every((chart) => chart.empty); },
     };
   };
+  curves.load = () => plotly().catch(() => null);
+  window.ortamCurves = curves;
 })();

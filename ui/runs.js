@@ -14,7 +14,7 @@ window.ortamRuns = (root, server) => {
     try {
       const answer = await server.look({ search: search.value, mark });
       if (mine !== asked) return;
-      if (answer.html !== undefined) { list.innerHTML = answer.html; mark = answer.mark; }
+      if (answer.html !== undefined) { list.innerHTML = answer.html; mark = answer.mark; ticked(); }
       answers(true);
     } catch {
       if (mine === asked) answers(false);
@@ -26,6 +26,19 @@ window.ortamRuns = (root, server) => {
     search.value ? address.searchParams.set("q", search.value) : address.searchParams.delete("q");
     history.replaceState(null, "", address);
   };
+  /* Chosen runs stay chosen while the list is drawn anew or searched. */
+  const chosen = new Set(), compare = root.querySelector("[data-compare]");
+  const ticked = () => {
+    for (const box of list.querySelectorAll("[data-pick]")) box.checked = chosen.has(box.dataset.pick);
+    compare.classList.toggle("o-hidden", chosen.size < 2);
+    compare.textContent = `Compare ${chosen.size} runs`;
+    compare.href = `/compare?runs=${[...chosen].join(",")}`;
+  };
+  list.addEventListener("change", ({ target }) => {
+    if (!target.dataset.pick) return;
+    target.checked ? chosen.add(target.dataset.pick) : chosen.delete(target.dataset.pick);
+    ticked();
+  });
   search.value = new URLSearchParams(location.search).get("q") ?? "";
   search.addEventListener("input", () => { remember(); clearTimeout(timer); timer = setTimeout(look, 120); });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });

@@ -18,6 +18,7 @@ CSS = [HERE / "runs.css"]
 JS = [HERE / "runs.js"]
 
 START = "(function begin() { window.ortamRuns ? window.ortamRuns(element, server) : setTimeout(begin, 20); })()"
+COMPARE = '<a class="o-button o-hidden" data-compare>Compare</a>'
 MOST = 100
 """Runs in the list; searching narrows it."""
 
@@ -40,7 +41,7 @@ def frame(read_only: bool) -> str:
                             "seconds. If that doesn't help, start python app.py again; training goes on without it.")
     return ('<div class="o-runs-top"><h1 class="o-title">Runs</h1><input type="search" class="o-runs-search" '
             'aria-label="Search runs" placeholder="Name, model, environment or status" autocomplete="off" '
-            f'spellcheck="false"><a class="o-button o-hidden" data-compare>Compare</a>{button}</div><div data-trouble hidden>{trouble}</div>'
+            f'spellcheck="false">{COMPARE}{button}</div><div data-trouble hidden>{trouble}</div>'
             f"<div data-list>{shell.skeleton(8)}</div>{'' if read_only else arrivals.dialog()}")
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from backend.records import RunStatus
 from backend.signal import win_share
-from backend.store import Run, compared, sums
+from backend.store import Run, compared
 
 LAST = 20
 """Recorded steps a number of "the last steps" is of, and those that the best stretch is of."""
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 def outcome(run: Run) -> Outcome:
     """Raises OrtamError where its spec or its file can't be read."""
-    columns = sums.steps(run.path, names=_SUMMED)
+    columns = compared.counted(run.path, _SUMMED)
     last = min(LAST, len(columns["step"]))
     wins = _stretches(columns, last) if last else []
     best = max((place for place, share in enumerate(wins) if share is not None), key=lambda place: wins[place] or 0.0,

@@ -1,6 +1,5 @@
 """The tasks that two runs played in the same environment, and which of the two won more of them."""
 
-import math
 from collections import defaultdict
 from typing import Any, NamedTuple
 

@@ -1,13 +1,15 @@
 """What is asked of a run's file to hold it against another: one curve, its pace, and how often each task was won."""
 
+import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from backend.errors import OrtamError
 from backend.records import UNSCORED
-from backend.store import codec
+from backend.store import codec, sums
 from backend.store.reading import Reading
 
 PACED = 200
@@ -57,6 +59,14 @@ def curve_names(run: Path) -> list[str]:
     return [codec.unescape(name) for (name,) in rows]
 
 
+def counted(run: Path, names: Sequence[str], after_step: int = -1, phase: str = "train") -> dict[str, Sequence[Any]]:
+    """Columns of what was counted of each step. Raises OrtamError where the file can't be read."""
+    try:
+        return sums.steps(run, after_step, phase, tuple(names))
+    except sqlite3.DatabaseError as error:
+        raise OrtamError(f"{run / 'run.db'} can't be read ({error}); put back a whole copy of it") from None
+
+
 def last_step(run: Path) -> int:
     """0 before there is one."""
     rows = Reading(run / "run.db").rows("SELECT max(step) FROM steps")
@@ -76,6 +86,5 @@ def pace(run: Path) -> float | None:
 
 
 def _columns(run: Path, query: str, *values: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    rows = Reading(run / "run.db").rows(query, values)
-    steps, told = zip(*rows, strict=True) if rows else ((), ())
+    steps, told = Reading(run / "run.db").columns(query, values) or ((), ())
     return steps, told

@@ -50,7 +50,7 @@ RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index
             "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
             "known": ("kind", "name"), "texts": "digest", "tallies": ("phase", "step", "environment")}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
-               "details": [("parent",)], "metrics": [("name", "step")],
+               "curves": [("name", "environment", "step", "mean")], "details": [("parent",)], "metrics": [("name", "step")],
                "tallies": [("phase", "step", "episodes", "tokens", "judged", "with_tokens")]}
 
 STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pid": int, "born": str, "started": float,
