@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -33,7 +33,8 @@ def chat(way: str = "plays") -> Iterator[Chat]:
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(sent)))
             self.end_headers()
-            self.wfile.write(sent)
+            with suppress(BrokenPipeError):  # who asked has gone
+                self.wfile.write(sent)
 
         def log_message(self, *_):
             pass
