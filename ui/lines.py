@@ -29,8 +29,9 @@ class View(BaseModel):
 class Lines:
     """The points of the steps from `start` on, thinned; what several sections need is read once."""
 
-    def __init__(self, run: Path, start: int, bucket: int, view: View = View(), started: float | None = None):
-        self.run, self.start, self.bucket, self.view, self.started = run, start, bucket, view, started
+    def __init__(self, run: Path, start: int, bucket: int, view: View | None = None, started: float | None = None):
+        self.run, self.start, self.bucket, self.started = run, start, bucket, started
+        self.view = view = view or View()
         self.after = start - 1 - memory(view.smooth)
         self._mine = "" if view.environment == "*" else view.environment
         self._steps: dict[str, Columns] = {}

@@ -98,7 +98,7 @@ def line(steps: Sequence[int], values: Sequence[float | None], bucket: int, low:
          high: Sequence[float | None] = (), weight: float = 0.0, start: int = -1) -> list[Point]:
     """The points from step `start` on that `kept` keeps. With a `weight` of smoothing, `steps` begin `memory(weight)`
     steps before `start`."""
-    smooth = smoothed(values, weight) if weight else ()
+    smooth: Sequence[float | None] = smoothed(values, weight) if weight else ()
     first = bisect_left(steps, start)
     steps, values = steps[first:], values[first:]
     low, high, smooth = low[first:], high[first:], smooth[first:]

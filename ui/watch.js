@@ -131,6 +131,7 @@ window.ortamWatch = (element, server) => {
     box.prepend(fresh.content);
     while (box.children.length > CARDS) box.lastElementChild.remove();
     have.newest = told.newest;
+    lane.arrange();
     one("[data-count]").textContent = `${told.episodes.toLocaleString("en")} so far`;
   };
 

@@ -123,6 +123,7 @@ window.ortamLane = (element, soon) => {
   return {
     asked: () => ({ mark, boards: { ...states }, follow }),
     apply,
+    arrange,   // after newest episodes came
     get playing() { return playing; },
     /* The run ended or the page shows another one. */
     clear() {

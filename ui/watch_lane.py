@@ -18,7 +18,7 @@ from ui.replay import viewer_of
 from ui.viewers import viewer
 from ui.written import as_json, attribute, block, text
 
-STAGES = {"opening": "opening", "generating": "generating", "environment": "at the environment",
+STAGES: dict[live.Stage, str] = {"opening": "opening", "generating": "generating", "environment": "at the environment",
           "waiting": "waiting for the others", "scoring": "scoring", "ended": "played"}
 
 
@@ -113,7 +113,9 @@ def _task(episode: Episode) -> str:
 def _recorded(run, ids: list[str]) -> dict[str, list[str]]:
     """The cards of those that were recorded meanwhile."""
     rows = run.episodes(id=ids, sort="seq", limit=len(ids)) if ids else []
-    spec = run.spec if rows else None
+    if not rows:
+        return {}
+    spec = run.spec
     return {row.id: ["recorded", parts.card(run.id, run.episode(row.id), viewer_of(spec, row.environment))]
             for row in rows}
 
@@ -143,9 +145,12 @@ def _followed(run, told: live.Live | None, asked: Followed | None) -> dict[str, 
 
 def _follow_head(seated: live.Seated) -> str:
     episode = seated.episode
-    left_out = f'<p class="o-small o-muted">Its first {seated.left_out} turns are left out here; the recording has them.</p>' \
-        if seated.left_out else ""
-    opening = f'<details class="o-fold"><summary>How it began</summary>{block(episode.opening)}</details>' if episode.opening else ""
+    left_out = opening = ""
+    if seated.left_out:
+        told = f"Its first {seated.left_out} turns are left out here; the recording has them."
+        left_out = f'<p class="o-small o-muted">{told}</p>'
+    if episode.opening:
+        opening = f'<details class="o-fold"><summary>How it began</summary>{block(episode.opening)}</details>'
     return (f'<p class="o-small o-muted">Episode <span class="o-mono">{text(episode.id)}</span>, {text(_task(episode))}</p>'
             f"{opening}{left_out}")
 

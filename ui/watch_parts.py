@@ -340,21 +340,15 @@ def _group(run: str, number_: int, rows: list, told: Group | None) -> str:
         for row in ordered
     )
     said = f'<span class="o-small o-muted" title="{escape(CAUSES[told.cause])}">{_verdict(told)}</span>' if told else ""
-    task = rows[0].task
-    task = (
-        ""
-        if task is None
-        else f'<span class="o-small o-muted o-watch-task" title="{attribute(_words(task)[:2000])}">task {text(_words(task))}</span>'
-    )
+    task = ""
+    if rows[0].task is not None:
+        words = rows[0].task if isinstance(rows[0].task, str) else as_json(rows[0].task)
+        task = f'<span class="o-small o-muted o-watch-task" title="{attribute(words[:2000])}">task {text(words)}</span>'
     name = f'<a class="o-link" href="{address("group", run=run, step=rows[0].step, group=number_)}">Group {text(number_)}</a>'
     return (
         f'<div class="o-watch-group"><div class="o-watch-group-name"><b>{name}</b>{task}{said}</div>'
         f'<div class="o-watch-pills">{pills}</div></div>'
     )
-
-
-def _words(task) -> str:
-    return task if isinstance(task, str) else as_json(task)
 
 
 def _pill_title(row) -> str:

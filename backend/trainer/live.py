@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from backend.environments.playthrough import Playthrough
-from backend.records import Episode, Policy, Turn
+from backend.records import Episode, Fault, Policy, Turn
 from backend.store.live import Live, LiveFile, Seated, Stage
 from backend.trainer.rollout import Round, Rounds, Seat, said_in
 
@@ -137,15 +137,14 @@ class Lane:
         if self._rounds:
             made = said_in(self._rounds, place, made)
         kept = _last(made)
-        told = {} if play is None else {
+        told: dict[str, Any] = {"status": "cancelled"} if play is None else {
             "opening": _cut(play.opening or ""), "start_facts": _facts(play.start_facts), "facts": _facts(play.facts),
             "images": () if any(turn.images for turn in kept) else _small(play.images), "started": play.started,
-            "fault": play.fault, "task": _short(seat.task.key) if seat.task else None,
-            "seed": seat.task.seed if seat.task else None}
+            "fault": _brief(play.fault), "task": _short(seat.task.key) if seat.task else None,
+            "seed": seat.task.seed if seat.task else None, "status": play.status() if play.opened else "cancelled"}
         episode = Episode(
             id=name[0], phase=phase, step=step, group=name[1], sample=name[2], environment=seat.table.environment.id,
-            policy=self.policy, status=play.status() if play is not None and play.opened else "cancelled",
-            turns=tuple(kept), **told)
+            policy=self.policy, turns=tuple(kept), **told)
         return Seated(episode=episode, stage=stage, since=since, calls=self._unanswered(place, seat) if stage == "environment" else (),
                       left_out=len(made) - len(kept))
 
@@ -179,6 +178,10 @@ def _facts(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: _cut(value) if isinstance(value, str) else value for name, value in list(facts.items())[:200]}
 
 
+def _brief(fault: Fault | None) -> Fault | None:
+    return fault and fault.model_copy(update={"message": _cut(fault.message), "traceback": None})
+
+
 def _small(images: Sequence[str]) -> tuple[str, ...]:
     return tuple(image for image in images[-1:] if len(image) <= PICTURE)
 
@@ -200,5 +203,5 @@ def _cut_turn(turn: Turn, newest: bool) -> Turn:
     return turn.model_copy(update={
         "said": _cut(turn.said), "thought": _cut(turn.thought), "arguments": _short(turn.arguments), "facts": _facts(turn.facts),
         "result": None if turn.result is None else _cut(turn.result), "shown": None if turn.shown is None else _cut(turn.shown),
-        "fault": turn.fault and turn.fault.model_copy(update={"message": _cut(turn.fault.message), "traceback": None}),
+        "fault": _brief(turn.fault),
         "images": _small(turn.images) if newest else ()})

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from backend.records import Episode, Result, RunSpec
+from backend.records import Episode, Result, RunSpec, Turn
 from backend.store import Store
+from backend.store.live import Live, LiveFile, Seated
 
 SPEC = RunSpec(
     name="live",
@@ -37,6 +38,7 @@ def play(writer, step):
                 scores=scores,
                 total=total,
                 started=time.time(),
+                tokens=50,
             )
         )
     writer.record(episodes)
@@ -127,3 +129,103 @@ def test_a_tick_without_news_is_under_two_kilobytes(application, page, run, writ
         pass
     answer = asked.value
     assert len(answer.body()) + len(answer.request.post_data) < 2000
+
+
+FIGURE = "document.querySelector('.o-chart-large .o-plot')"
+
+
+def test_zoom_and_legend_stay_while_axis_smoothing_and_scale_change(application, page, seen, run, writer):
+    for step in range(1, 41):
+        play(writer, step)
+    page.goto(f"{application.url}/run?id={run.id}")
+    page.locator(".o-chart-large .scatterlayer .js-line").first.wait_for()
+    page.locator(".o-chart-large .o-line-key", has_text="near").click()
+    box = page.locator(".o-chart-large .nsewdrag").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 60, steps=4)
+    page.mouse.up()
+    page.wait_for_function(f"{RANGE} !== '0,40'")
+    steps = [int(edge) for edge in page.evaluate(RANGE).split(",")]
+
+    page.get_by_label("Across").select_option("episodes")
+    page.wait_for_function(f"{FIGURE}._fullLayout.xaxis.range[1] > 100")
+    first, last = page.evaluate(f"{FIGURE}._fullLayout.xaxis.range")
+    assert abs(first - 8 * steps[0]) < 8 and abs(last - 8 * steps[1]) < 8 and page.locator(HIDDEN).count() == 1
+    page.get_by_label("Smoothing").fill("0.9")
+    page.wait_for_function(f"{FIGURE}.data.some((trace) => (trace.hovertemplate ?? '').includes('smoothed'))")
+    assert "x=episodes" in page.url and "smooth=0.9" in page.url
+    play(writer, 41)
+    page.locator(".o-watch-progress").get_by_text("step 41").wait_for()
+    assert abs(page.evaluate(f"{FIGURE}._fullLayout.xaxis.range[0]") - first) < 1
+    page.get_by_label("Across").select_option("step")
+    page.wait_for_function(f"{RANGE} === '{steps[0]},{steps[1]}'")
+    assert page.locator(HIDDEN).count() == 1
+
+    page.get_by_role("button", name="Log scale").click()
+    page.get_by_text("linear, since some values are 0 or less").first.wait_for()
+    page.locator("[data-tab=optimiser]").click()
+    entropy = "[...document.querySelectorAll('[data-section=optimiser] .js-plotly-plot')][0]"
+    page.wait_for_function(f"{entropy}?._fullLayout.yaxis.type === 'log'")
+    page.goto(f"{application.url}/run?id={run.id}")
+    page.wait_for_function(f"{FIGURE}?.data?.some((trace) => (trace.hovertemplate ?? '').includes('smoothed'))")
+    assert page.get_by_role("button", name="Log scale").get_attribute("aria-pressed") == "true", "remembered"
+    assert seen.errors == [] and seen.elsewhere == []
+
+
+def in_play(step, sample, turns, stage="generating"):
+    made = [Turn(index=k, tool="move", arguments={"direction": "left"}, result=f"row {k} <b>", facts={
+        "rows": 6, "columns": 3, "ball_row": k, "ball_column": 1, "paddle_column": 1}) for k in range(turns)]
+    episode = Episode(id=f"{step}-0-{sample}", step=step, group=0, sample=sample, environment="catch", task=f"seed {sample}",
+                      status="finished", opening="A ball falls.", turns=made)
+    return Seated(episode=episode, stage=stage, since=time.time() - 5)
+
+
+def batch(step, turns):
+    return Live(phase="train", step=step, began=time.time(), counts={"generating": 8}, playing=8,
+                shown=tuple(in_play(step, sample, turns) for sample in range(4)))
+
+
+def test_episodes_are_watched_while_they_are_played_and_one_is_followed_to_its_recording(application, page, seen, run, writer):
+    file = LiveFile(run.path)
+    writer.phase("playing step 1")
+    file.write(batch(1, 1))
+    page.goto(f"{application.url}/run?id={run.id}")
+    boards = page.locator(".o-live")
+    boards.first.wait_for()
+    assert boards.count() == 4 and page.get_by_text("4 of 8 · step 1").is_visible(), "before any episode was recorded"
+    boards.nth(2).click()
+    page.locator(".o-follow-turn").first.wait_for()
+    assert page.locator(".o-follow-board .o-catch-board").is_visible() and "follow=1-0-2" in page.url
+    file.write(batch(1, 3))
+    page.locator(".o-follow-turn").nth(2).wait_for()
+    assert page.locator(".o-follow-turn").count() == 3 and page.locator(".o-follow b", has_text="Turn 3").count() == 1
+    assert page.get_by_text("row 2 <b>").is_visible()
+
+    play(writer, 1)
+    file.remove()
+    page.get_by_role("link", name="Replay this episode").wait_for()
+    page.locator(".o-lane-place a.o-watch-episode").first.wait_for()
+    assert page.locator(".o-live").count() == 0 and page.locator(".o-lane-place").count() == 4
+    assert page.locator(".o-follow-turn").count() == 3, "what was seen of it stays"
+    page.get_by_role("button", name="Newest", exact=True).click()
+    page.get_by_label("Newest episodes").get_by_role("link").first.wait_for()
+    file.write(batch(2, 1))
+    page.get_by_role("button", name="Now playing").click()
+    page.get_by_text("4 of 8 · step 2").wait_for()
+    page.get_by_role("link", name="Replay this episode").click()
+    page.wait_for_url("**/episode?run=*id=1-0-2*")
+    assert seen.errors == []
+
+
+def test_a_tick_without_news_is_small_while_a_batch_is_played(application, page, run, writer):
+    play(writer, 1)
+    LiveFile(run.path).write(batch(2, 3))
+    page.goto(f"{application.url}/run?id={run.id}")
+    page.locator(".o-live").first.wait_for()
+    sizes = []
+    for _ in range(3):
+        with page.expect_response(lambda response: "component_server" in response.url) as asked:
+            pass
+        sizes.append(len(asked.value.body()) + len(asked.value.request.post_data))
+    assert min(sizes) < 2000, sizes
