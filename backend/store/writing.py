@@ -72,9 +72,17 @@ class RunWriter:
             self._do(None)
             if self._waiting:
                 print(f"run.db couldn't be written to the end: {len(self._waiting)} writes are lost", flush=True)
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.execute("PRAGMA journal_mode=DELETE")
+            self._settle()
             self._connection.close()
+
+    def _settle(self) -> None:
+        """Move what the log holds into the file; waits a moment for readers, each of which stays only for one question."""
+        deadline = time.monotonic() + LOCK_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(sqlite3.Error):
+                if self._connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] != "wal":
+                    return
+            time.sleep(0.01)
 
     @contextlib.contextmanager
     def hold_lock(self) -> Iterator[None]:
