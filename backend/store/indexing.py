@@ -124,15 +124,12 @@ def excerpts(connection: sqlite3.Connection, seqs: Sequence[int], sought: Sought
             for turn, parts in groupby(texts, key=itemgetter(0)):
                 here = list(parts)
                 read += sum(len(text) for _, _, text in here)
-                told = [(part, folded(ends(text))) for _, part, text in here]
-                likely = [phrase for phrase in sought.wanted if any(
-                    phrase.part in (None, part) and phrase.words[0] in text for part, text in told)]
-                if not likely or (best and len(likely) <= best[0]):
+                held = [phrase for phrase in sought.wanted if any(excerpt(turn, part, text, [phrase]) for _, part, text in here)]
+                if not held or (best and len(held) <= best[0]):
                     continue
-                shown = next((one for _, part, text in here if (one := excerpt(turn, part, text, likely))), None)
-                if shown:
-                    best = len(likely), shown
-                if len(likely) == len(sought.wanted):
+                shown = next(one for _, part, text in here if (one := excerpt(turn, part, text, held)))
+                best = len(held), shown
+                if len(held) == len(sought.wanted):
                     break
         if best:
             found[seq] = best[1]
