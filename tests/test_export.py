@@ -1,9 +1,10 @@
 """What leaves a run: every format, whole, in a file of its own or not at all."""
 
-import csv
+import contextlib
 import json
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -177,12 +178,16 @@ def test_two_calls_of_one_message_stay_one_message_and_what_was_cut_is_gone():
     assert [message["content"] for message in said[1:]] == ["", "second"]
 
 
-def test_trackio_gets_a_row_a_step_with_gaps_where_nothing_was_measured(run, tmp_path):
-    export(FORMATS["trackio"], Choice(run), tmp_path / "out.csv")
-    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
-    assert [row["step"] for row in rows] == ["1", "2"]
-    assert rows[0]["loss"] == "" and float(rows[0]["kl"]) == 0.5 and rows[0]["reward/partial"] == ""
-    assert float(rows[0]["reward/total"]) == 0.5 and rows[0]["timestamp"].startswith("2023-11-14T")
+def test_trackio_gets_a_row_a_step_and_nothing_for_what_was_not_measured(run, tmp_path):
+    export(FORMATS["trackio"], Choice(run), tmp_path / "out.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "out.db")) as database:
+        rows = database.execute("SELECT step, timestamp, run_name, metrics FROM metrics ORDER BY step").fetchall()
+        (config,) = database.execute("SELECT config FROM configs").fetchone()
+    assert [(row[0], row[2]) for row in rows] == [(1, run.id), (2, run.id)]
+    first = json.loads(rows[0][3])
+    assert first["kl"] == 0.5 and first["reward/total"] == 0.5 and first["reward/win_high"] == 0.9
+    assert "loss" not in first and "reward/partial" not in first
+    assert rows[0][1].startswith("2023-11-14T") and json.loads(config)["model"] == "starter:wordle"
 
 
 # --------------------------------------------------------------------------------------------------- which and where

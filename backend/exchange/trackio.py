@@ -1,47 +1,66 @@
-"""trackio: the run's curves as a CSV that `trackio.import_csv(FILE, project=..., name=...)` reads.
+"""trackio: the run's curves as a project of trackio: a database to put into its folder, ~/.cache/huggingface/trackio.
 
-A row a step: `step`, `timestamp` (the first episode's, where one was kept), `reward/total`, `reward/<term>` with mean, 10 %
-and 90 % quantile, and every metric. An empty cell is a gap; nothing is written as 0 that wasn't measured.
+A row a step, with `reward/total` and `reward/<term>` (mean, and _low and _high for the 10 % and 90 % quantile) and every
+metric by its name; what wasn't measured is left out, and so is never 0. The spec is the run's config. Its CSV import is no
+way in: it cuts names to ten letters. Tables as trackio documents them under "Storage schema"; it adds those that are missing.
 """
 
-import csv
+import contextlib
+import json
+import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
 
 from backend.exchange.choosing import Choice
+from backend.exchange.trl import strict
 from backend.store import Run
 
-SUFFIX = ".trackio.csv"
-FOR = "curves and metrics, a row a step, for trackio.import_csv"
+SUFFIX = ".db"
+FOR = "curves, metrics and settings as a project of trackio"
+TABLES = """
+CREATE TABLE metrics (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, timestamp TEXT NOT NULL,
+    run_name TEXT NOT NULL, step INTEGER NOT NULL, metrics TEXT NOT NULL, log_id TEXT, space_id TEXT);
+CREATE INDEX idx_metrics_run_step ON metrics(run_id, step);
+CREATE INDEX idx_metrics_run_timestamp ON metrics(run_id, timestamp);
+CREATE TABLE configs (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, run_name TEXT NOT NULL,
+    config TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE(run_id));
+"""
 
 
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
     """How many steps; which episodes are chosen makes no difference to a run's curves."""
-    rows = _rows(choice.run)
-    names = list(dict.fromkeys(name for values in rows.values() for name in values))
-    times = _times(choice.run)
-    with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["step", "timestamp", *names])
+    run, rows, began = choice.run, _rows(choice.run), _began(choice.run)
+    key, name = uuid5(NAMESPACE_URL, f"ortam:{run.id}").hex, run.id
+    at = run.started() or 0.0
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.executescript(TABLES)
+        database.execute("BEGIN")
+        database.execute("INSERT INTO configs (run_id, run_name, config, created_at) VALUES (?, ?, ?, ?)",
+                         (key, name, _json(run.spec.model_dump()), _time(at)))
         for n, (step, values) in enumerate(sorted(rows.items()), 1):
-            table.writerow([step, times.get(step, ""), *(_cell(values.get(name)) for name in names)])
+            at = began.get(step, at)
+            database.execute("INSERT INTO metrics (run_id, timestamp, run_name, step, metrics) VALUES (?, ?, ?, ?, ?)",
+                             (key, _time(at), name, step, _json(values)))
             told(n)
+        database.execute("COMMIT")
     return len(rows)
 
 
-def _rows(run: Run) -> dict[int, dict[str, float | None]]:
-    rows: dict[int, dict[str, float | None]] = {}
+def _rows(run: Run) -> dict[int, dict[str, float]]:
+    rows: dict[int, dict[str, float]] = {}
     for point in run.term_curves():
-        row = rows.setdefault(point.step, {})
-        row |= {f"reward/{point.name}": point.mean, f"reward/{point.name}_low": point.low,
-                f"reward/{point.name}_high": point.high}
+        told = {"": point.mean, "_low": point.low, "_high": point.high}
+        rows.setdefault(point.step, {}).update(
+            {f"reward/{point.name}{part}": value for part, value in told.items() if value is not None})
     for metric in run.metrics():
-        rows.setdefault(metric.step, {})[metric.name] = metric.value
-    return rows
+        if metric.value is not None:
+            rows.setdefault(metric.step, {})[metric.name] = metric.value
+    return {step: values for step, values in rows.items() if values}
 
 
-def _times(run: Run) -> dict[int, str]:
+def _began(run: Run) -> dict[int, float]:
     """Step -> when its first episode began."""
     began: dict[int, float] = {}
     after = 0
@@ -50,8 +69,12 @@ def _times(run: Run) -> dict[int, str]:
             if row.started:
                 began[row.step] = min(began.get(row.step, row.started), row.started)
         after = rows[-1].seq
-    return {step: datetime.fromtimestamp(at, UTC).isoformat() for step, at in began.items()}
+    return began
 
 
-def _cell(value: float | None) -> str:
-    return "" if value is None else repr(value)
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def _json(value: object) -> str:
+    return json.dumps(strict(value), default=str)

@@ -57,7 +57,7 @@ def _items(choice: Choice) -> Iterator[Item]:
     yield Item("sft", "SFT", "Messages of what was won, to imitate", "") if choice.run.count_episodes(status="won") \
         else Item("sft", "SFT", "Messages of all of them: none was won", "")
     if choice.group is None:
-        yield Item("trackio", "Trackio", "Curves and metrics as a CSV", "")
+        yield Item("trackio", "Trackio", "Curves and metrics, as one of its projects", "")
 
 
 def _of_an_episode(choice: Choice) -> Iterator[Item]:
