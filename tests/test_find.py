@@ -76,7 +76,8 @@ def told(run, request):
            played("1-0-1", turn(0, said="Crane, then slates"), opening="Guess the hidden word."),
            played("2-0-0", turn(0, said="ışık ve İstanbul'un güzelliği", result="日本語を話す")),
            played("3-0-0", turn(0, tool="give-up", arguments="{broken", result="Ünlü", fault=Fault(
-               where="model", kind="wrong_arguments", message="needs a text")), prompt=[{"role": "user", "content": "hello there"}]))
+               where="model", kind="wrong_arguments", message="needs a text")),
+                  prompt=[{"role": "user", "content": "hello there"}]))
     return old(run) if request.param == "older" else run
 
 
@@ -184,8 +185,9 @@ def test_an_excerpt_marks_only_what_was_looked_for():
 def many(run):
     return record(
         run, played("1-0-0", turn(), status="won", total=1.5, advantage=1.0, scores={"win": 1.0, "partial": None}, seed=7),
-        played("5-0-1", turn(tool="give_up", arguments=None), total=0.0, advantage=-1.0, scores={"win": 0.0, "partial": 0.5}, seed=17,
-               task={"text": "the hidden task"}, policy=Policy(kind="checkpoint", name="step-50")),
+        played("5-0-1", turn(tool="give_up", arguments=None), total=0.0, advantage=-1.0, seed=17,
+               scores={"win": 0.0, "partial": 0.5}, task={"text": "the hidden task"},
+               policy=Policy(kind="checkpoint", name="step-50")),
         played("15-0-0", turn(fault=Fault(where="model", kind="unknown_tool", message="no")), total=-0.5, advantage=None,
                scores={"win": 0.0, "partial": 0.25}, fingerprint="f00"),
         played("30-0-0", total=None, status="env_lost", scores={"win": None, "partial": None},

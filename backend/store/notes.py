@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from backend.errors import OrtamError, SpecError
 from backend.store import codec
-from backend.store.tables import BUSY_SECONDS, NOTES, NOTES_KEYS, make_tables, reading
+from backend.store.tables import BUSY_SECONDS, NOTES, NOTES_KEYS, make_plain_tables, reading
 
 LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 20_000, 40, 20
 
@@ -89,11 +89,12 @@ class Notes:
         tag = " ".join(tag.split())
         if not tag or len(tag) > LONGEST_TAG or not tag.isprintable():
             raise SpecError("tag", f"{tag!r:.60} can't be one; use 1 to {LONGEST_TAG} letters, digits or spaces")
-        if len(self.of(episode).tags) >= MOST_TAGS:
-            raise SpecError("tag", f"an episode has {MOST_TAGS} at most; take one away first")
+        id = codec.escape(episode)
         with self._writing() as connection:
+            if connection.execute("SELECT count(*) FROM tags WHERE episode = ?", (id,)).fetchone()[0] >= MOST_TAGS:
+                raise SpecError("tag", f"an episode has {MOST_TAGS} at most; take one away first")
             connection.execute("INSERT OR IGNORE INTO tags (episode, tag, at) VALUES (?, ?, ?)",
-                               (codec.escape(episode), codec.escape(tag), time.time()))
+                               (id, codec.escape(tag), time.time()))
         return self.of(episode)
 
     def untag(self, episode: str, tag: str) -> Note:
@@ -118,8 +119,8 @@ class Notes:
         """One transaction. The journal is SQLite's plain one, so that there is one file whenever nobody writes."""
         try:
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
-                make_tables(connection, NOTES, NOTES_KEYS)
                 connection.execute("BEGIN IMMEDIATE")
+                make_plain_tables(connection, NOTES, NOTES_KEYS)
                 yield connection
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:

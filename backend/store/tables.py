@@ -115,6 +115,17 @@ def make_tables(connection: sqlite3.Connection, tables: dict, keys: dict, indexe
         database.table("episodes").create_index(["id"], unique=True, if_not_exists=True)
 
 
+_TYPES = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
+
+
+def make_plain_tables(connection: sqlite3.Connection, tables: dict[str, dict[str, type]], keys: dict) -> None:
+    """Those that aren't there yet, within the caller's transaction: for a file that several processes may make at once."""
+    for name, columns in tables.items():
+        key = keys[name] if isinstance(keys[name], tuple) else (keys[name],)
+        listed = ", ".join(f"{column} {_TYPES[kind]}" for column, kind in columns.items())
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({listed}, PRIMARY KEY ({', '.join(key)}))")
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection for one question; reads from a read-only folder too."""
