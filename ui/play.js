@@ -264,7 +264,7 @@ window.ortamPlay = (root, server) => {
     choose(query.use);
     setup.seed.value = query.seed ?? "0";
     extra = Object.fromEntries(["options", "task", ...FORKED].filter((name) => query[name]).map((name) => [name, query[name]]));
-    await about(query.worth);
+    await about(query.worth ?? (query.fork ? `run:${query.fork}` : undefined));
     if ("readOnly" in page.dataset) return;
     let kept = null;
     try { kept = JSON.parse(sessionStorage.getItem(KEPT)); } catch { /* forbidden, or not ours */ }

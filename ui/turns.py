@@ -8,6 +8,7 @@ from ui.viewers import facts
 from ui.viewers.screen import last_bitmap
 from ui.written import BITMAP, as_json, block, counted, number, seconds, text
 
+LONGEST_FACT = 600
 ROLES = {"user": "Prompt", "system": "System", "assistant": "Model", "tool": "Tool"}
 
 
@@ -145,7 +146,12 @@ def _pictures(images: Sequence[str], on_stage: bool) -> str:
     return _part("Picture" if len(images) == 1 else "Pictures", drawn, "o-pictures") if drawn else ""
 
 
+AT_THE_START: facts.Facts = {"turns": 0, "tool_failures": 0, "done": False, "env_reward": None, "env_reward_total": None}
+"""Facts of every episode, which no environment tells before its first turn."""
+
+
 def _changed(before: facts.Facts, after: facts.Facts) -> str:
+    before = {**AT_THE_START, **before}
     rows = "".join(
         f"<li><span>{text(name)}</span><s>{_value(before[name]) if name in before else '<em>unknown</em>'}</s>"
         f'<i aria-label="became">→</i><b>{_value(value)}</b></li>' for name, value in after.items()
@@ -159,7 +165,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     shown = number(value) if isinstance(value, float) and not value.is_integer() else str(value)
-    return text(shown if len(shown) <= 120 else f"{shown[:120]}…")
+    return text(shown if len(shown) <= LONGEST_FACT else f"{shown[:LONGEST_FACT]}…")
 
 
 def _cost(turn: Turn) -> str:
