@@ -184,7 +184,7 @@ window.ortamGroup = (element, server) => {
       if (mine !== ticket) return;
       place.innerHTML = answer.html;
       address({ pair: `${one} ${other}` });
-      place.querySelector(".o-differs, .o-pair-heads")?.scrollIntoView({ block: "center" });
+      place.querySelector(".o-first-difference, .o-versus-heads")?.scrollIntoView({ block: "center" });
     } catch (error) {
       console.error(error);
     }

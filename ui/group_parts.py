@@ -206,7 +206,7 @@ def card(episode: Episode, shown: Shown) -> str:
         f'{shell.chip(episode.status)}</header>'
         f'<div class="o-group-board">{board}</div><p class="o-group-line">{_end(episode)}</p>{fault}'
         f"{_worth(episode, shown.terms)}"
-        f'<label class="o-pick"><input type="checkbox" name="pick" value="{named(episode.id)}"> compare</label></article>')
+        f'<label class="o-group-pick"><input type="checkbox" name="pick" value="{named(episode.id)}"> compare</label></article>')
 
 
 def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
@@ -261,6 +261,6 @@ def _line(turn: Turn, with_answer: bool) -> str:
 def _end(episode: Episode) -> str:
     turns = len(episode.turns)
     why = f": {text(episode.stop[:80])}" if episode.stop else ""
-    return f'<span class="o-over">ended after {counted(turns, "turn")}{why}</span>'
+    return f'<span class="o-how">ended after {counted(turns, "turn")}{why}</span>'
 
 

@@ -30,10 +30,10 @@ def pair(run: str, one: Episode, other: Episode) -> str:
     where = (f"They first differ at turn {found[0]}, in {'what was done' if found[1] == 'done' else 'how it was answered'}."
              if found else "They did the same, and got the same answers, to the end.")
     heads = "".join(_head(run, episode) for episode in (one, other))
-    return (f'<section class="o-pair" aria-label="Two episodes side by side"><header class="o-row"><h2 class="o-h2">Side by '
+    return (f'<section class="o-versus" aria-label="Two episodes side by side"><header class="o-row"><h2 class="o-h2">Side by '
             f'side</h2><span class="o-muted">{where}</span><button type="button" class="o-icon" data-do="unpair" '
-            f'aria-label="Close" title="Close">×</button></header><div class="o-pair-heads">{heads}</div>{before}'
-            f'<div class="o-pair-rows">{rows}</div>{after}</section>')
+            f'aria-label="Close" title="Close">×</button></header><div class="o-versus-heads">{heads}</div>{before}'
+            f'<div class="o-versus-rows">{rows}</div>{after}</section>')
 
 
 def _head(run: str, episode: Episode) -> str:
@@ -46,17 +46,17 @@ def _head(run: str, episode: Episode) -> str:
 def _row(k: int, both: Sequence[tuple[Episode, list[facts.Facts]]], found: tuple[int, str] | None) -> str:
     turns = [episode.turns[k] if k < len(episode.turns) else None for episode, _ in both]
     here = found is not None and found[0] == k + 1
-    sign = f'<p class="o-differs"><i aria-hidden="true">≠</i>Turn {k + 1}: {WHAT[found[1]]}</p>' if here and found else ""
+    sign = f'<p class="o-first-difference"><i aria-hidden="true">≠</i>Turn {k + 1}: {WHAT[found[1]]}</p>' if here and found else ""
     if found is None or k + 1 < found[0]:
         episode, moments = both[0]
-        return f'<div class="o-pair-row o-alike" data-turn="{k + 1}">{_cell(k, turns[0], moments, "both")}</div>'
+        return f'<div class="o-versus-row o-alike" data-turn="{k + 1}">{_cell(k, turns[0], moments, "both")}</div>'
     cells = "".join(_cell(k, turn, moments) for turn, (_, moments) in zip(turns, both, strict=True))
-    return f'{sign}<div class="o-pair-row{" o-first" * here}" data-turn="{k + 1}">{cells}</div>'
+    return f'{sign}<div class="o-versus-row{" o-first" * here}" data-turn="{k + 1}">{cells}</div>'
 
 
 def _cell(k: int, turn: Turn | None, moments: list[facts.Facts], who: str = "") -> str:
     if turn is None:
-        return '<div class="o-pair-cell o-over"><p class="o-muted">It had ended.</p></div>'
+        return '<div class="o-versus-cell"><p class="o-muted">It had ended.</p></div>'
     whose = f' <span class="o-muted">{who}</span>' if who else ""
-    return (f'<div class="o-pair-cell"><h3>Turn {k + 1}{whose}</h3>'
+    return (f'<div class="o-versus-cell"><h3>Turn {k + 1}{whose}</h3>'
             f'<p class="o-sr">{text(move(turn).words)}</p>{brief(turn, moments[k], moments[k + 1])}</div>')

@@ -89,14 +89,14 @@ def test_two_episodes_are_compared_and_the_address_keeps_them(group):
     boxes = page.get_by_label("compare", exact=True)
     boxes.nth(0).check()
     boxes.nth(1).check()
-    expect(page.locator(".o-differs")).to_contain_text("Turn 2: the first difference: what was done")
+    expect(page.locator(".o-first-difference")).to_contain_text("Turn 2: the first difference: what was done")
     page.wait_for_url(re.compile("pair="))
     page.reload()
-    expect(page.locator(".o-differs")).to_contain_text("Turn 2")
+    expect(page.locator(".o-first-difference")).to_contain_text("Turn 2")
     page.get_by_role("button", name="Close", exact=True).click()
-    expect(page.locator(".o-pair")).to_have_count(0)
+    expect(page.locator(".o-versus")).to_have_count(0)
     page.keyboard.press("c")
-    expect(page.locator(".o-pair")).to_contain_text("episode 3")
+    expect(page.locator(".o-versus")).to_contain_text("episode 3")
 
 
 def test_up_and_down_go_through_the_groups_of_the_step_and_back_comes_back(group):
@@ -150,5 +150,5 @@ def test_replay_leads_to_the_group_and_back_at_the_same_turn(group, shared_appli
 def test_nothing_overflows(group, page, width):
     page.set_viewport_size({"width": width, "height": 844})
     group("&step=3&group=2&pair=3-2-0+3-2-1")
-    page.locator(".o-pair").wait_for()
+    page.locator(".o-versus").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
