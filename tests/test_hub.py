@@ -90,6 +90,12 @@ def test_the_hub_refuses_in_a_sentence_and_leaves_no_run(store, run, hub, comman
     assert [path.name for path in store.folder.iterdir()] == [run.id]
 
 
+def test_a_hub_that_is_not_there_is_a_sentence(store, run, hub, command):
+    hub.url = "http://127.0.0.1:9"
+    ran = command("import", "hub:o/n")
+    assert ran.returncode == 2 and "can't be reached" in ran.stderr and "Traceback" not in ran.stderr
+
+
 def test_nothing_that_looks_like_a_secret_is_sent(run, hub, monkeypatch):
     (run.path / "trainer.log").write_text("x" * (exchange_hub.BLOCK - 10) + f" hf_{'y' * 30} \n")
     with pytest.raises(OrtamError, match="trainer.log holds what looks like a token"):

@@ -36,6 +36,12 @@ def repository(address: str) -> str:
     return found[1]
 
 
+def logged_in() -> bool:
+    from huggingface_hub import get_token
+
+    return bool(get_token())
+
+
 # -------------------------------------------------------------------------------------------------------------- sending
 
 
@@ -156,11 +162,11 @@ def fit(draft: Path, called: str) -> RunSpec:
 @contextlib.contextmanager
 def _asking(repo: str) -> Iterator[Any]:
     """The Hub's client; what goes wrong there becomes one sentence."""
-    import httpx
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import (
         HfHubHTTPError,
         HFValidationError,
+        HTTPError,
         LocalEntryNotFoundError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
@@ -179,7 +185,7 @@ def _asking(repo: str) -> Iterator[Any]:
         code = error.response.status_code if error.response is not None else ""
         why = {401: "it doesn't know the token", 403: "the token may not do this"}.get(code, str(error).splitlines()[0])
         raise OrtamError(f"the Hub refused {repo}: {why} ({code})") from None
-    except (httpx.HTTPError, LocalEntryNotFoundError, ConnectionError) as error:
+    except (HTTPError, LocalEntryNotFoundError, ConnectionError) as error:
         raise OrtamError(f"the Hub can't be reached ({str(error).splitlines()[0] if str(error) else type(error).__name__}); "
                          "check the network and HF_ENDPOINT") from None
 

@@ -20,7 +20,9 @@ def dialog() -> str:
         "run or fetched; lines that can't be read are skipped and named.</p></div>"
         '<div class="o-drop"><b>Choose a file, or drop it here</b><span class="o-muted o-small">JSON lines, JSON or Parquet'
         '</span><input type="file" aria-label="File" accept=".jsonl,.json,.parquet,.ndjson,.txt"></div>'
-        f'<label><span class="o-label">What it holds</span><select>{options}</select></label>'
+        f'<label data-for="file"><span class="o-label">What it holds</span><select>{options}</select></label>'
+        '<label><span class="o-label">Or a run that somebody shared on the Hub</span><input name="at" type="text" '
+        'placeholder="owner/name" autocomplete="off" spellcheck="false"></label>'
         '<progress hidden aria-label="Sending"></progress><div class="o-import-said" aria-live="polite"></div>'
         '<div class="o-row"><button class="o-button" type="button" data-close-import>Close</button>'
         '<button class="o-button o-primary" type="submit" disabled>Import</button></div></form></dialog>')

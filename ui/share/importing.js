@@ -8,15 +8,15 @@
     return dialog && {
       dialog, form: dialog.querySelector("form"), file: dialog.querySelector("input[type=file]"), drop: dialog.querySelector(".o-drop"),
       name: dialog.querySelector(".o-drop b"), go: dialog.querySelector("[type=submit]"), said: dialog.querySelector(".o-import-said"),
-      bar: dialog.querySelector("progress"), format: dialog.querySelector("select"),
+      bar: dialog.querySelector("progress"), format: dialog.querySelector("select"), at: dialog.querySelector("[name=at]"),
     };
   }
 
   function chosen() {
-    const { file, name, go, format } = parts();
-    const one = file.files[0];
+    const { file, name, go, format, at } = parts();
+    const one = file.files[0], there = at.value.trim();
     name.textContent = one ? `${one.name.slice(0, limit)}, ${size(one.size)}` : "Choose a file, or drop it here";
-    go.disabled = !one || sending !== null;
+    go.disabled = (!one && !there) || sending !== null;
     if (one && /\.parquet$/i.test(one.name) && !/trl|parquet/.test(format.value)) format.value = "trl";
   }
 
@@ -32,14 +32,15 @@
   }
 
   function send() {
-    const { file, format, said, bar } = parts();
-    const one = file.files[0];
-    if (!one || sending) return;
+    const { file, format, said, bar, at } = parts();
+    const one = file.files[0], there = at.value.trim();
+    if ((!one && !there) || sending) return;
     said.replaceChildren();
     bar.hidden = false;
     bar.removeAttribute("value");
     sending = new XMLHttpRequest();   // unlike fetch it tells how far an upload is
-    sending.open("POST", `/share/import?${new URLSearchParams({ format: format.value, name: encodeURIComponent(one.name) })}`);
+    sending.open("POST", one ? `/share/import?${new URLSearchParams({ format: format.value, name: encodeURIComponent(one.name) })}`
+      : `/share/hub/bring?${new URLSearchParams({ at: there })}`);
     sending.setRequestHeader("X-Ortam", "import");
     sending.setRequestHeader("Content-Type", "application/octet-stream");
     sending.upload.onprogress = ({ loaded, total }) => { bar.max = total; bar.value = loaded; };
@@ -51,11 +52,11 @@
       bar.hidden = true;
       if (answer.html) said.innerHTML = answer.html;
       else said.replaceChildren(problem(answer.problem ?? "The server didn't take the file. It may have stopped or be busy; try again."));
-      if (answer.html) file.value = "";
+      if (answer.html) file.value = at.value = "";
       chosen();
     };
     chosen();
-    sending.send(one);
+    sending.send(one ?? null);
   }
 
   document.addEventListener("click", (event) => {
@@ -64,6 +65,7 @@
     if (event.target === dialog || event.target.closest?.("[data-close-import]")) dialog.close();
   });
   document.addEventListener("change", (event) => { if (event.target.closest?.(".o-import input[type=file]")) chosen(); });
+  document.addEventListener("input", (event) => { if (event.target.closest?.(".o-import [name=at]")) chosen(); });
   document.addEventListener("submit", (event) => {
     if (!event.target.matches(".o-import form")) return;
     event.preventDefault();

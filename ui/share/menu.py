@@ -31,13 +31,22 @@ def button(small: bool = False, **what: str | int | None) -> str:
             '<div class="o-share-menu" role="group" aria-label="Share"></div></details>')
 
 
-def menu(choice: Choice, query: str) -> str:
-    """`query` is what names the choice in an address. Raises OrtamError."""
+def menu(choice: Choice, query: str, hub: bool = False) -> str:
+    """`query` is what names the choice in an address; `hub`: a run can be sent there from here. Raises OrtamError."""
     rows = "".join(
         f'<li><a href="/share/file/{item.format}?{attribute(query)}" download data-format="{item.format}"><b>{item.name}</b>'
         f"<span>{text(item.what)}</span><em>{text(item.size)}</em></a></li>" for item in _items(choice))
-    return (f'<ul>{rows}</ul><button type="button" class="o-button o-small" data-do="copy">Copy link</button>'
+    whole = choice.id is None and choice.group is None
+    return (f'<ul>{rows}</ul>{_to_the_hub() if hub and whole else ""}'
+            '<button type="button" class="o-button o-small" data-do="copy">Copy link</button>'
             '<output class="o-muted o-small" aria-live="polite"></output>')
+
+
+def _to_the_hub() -> str:
+    return ('<form class="o-to-hub"><label><b>Hub</b><input name="to" required placeholder="owner/name" autocomplete="off" '
+            'spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*/[A-Za-z0-9][A-Za-z0-9_.\\-]*" title="The dataset\'s name on the '
+            'Hub, such as owner/name"></label><button class="o-button o-small">Send</button><label class="o-small o-muted">'
+            '<input type="checkbox" name="public">for everyone to see; else private</label></form>')
 
 
 def _items(choice: Choice) -> Iterator[Item]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from backend.errors import EpisodeNotFound, OrtamError, RunNotFound, SpecError
-from backend.exchange import Choice, export, file_name
+from backend.exchange import Choice, export, file_name, hub
 from backend.exchange.importing import READERS, Brought, bring
 from ui.share import FORMATS, gif, png
 from ui.share.menu import menu
@@ -40,7 +40,8 @@ def add(app, store, launcher) -> None:
     def shown(request: Request):
         try:
             choice = choice_of(store, dict(request.query_params))
-            return JSONResponse({"html": menu(choice, query_of(choice))}, headers=NOT_A_PAGE)
+            may_send = launcher is not None and hub.logged_in()
+            return JSONResponse({"html": menu(choice, query_of(choice), may_send)}, headers=NOT_A_PAGE)
         except OrtamError as error:
             return JSONResponse({"problem": str(error)}, headers=NOT_A_PAGE)
 
@@ -76,6 +77,25 @@ def add(app, store, launcher) -> None:
             return PlainTextResponse(str(error), 404, NOT_A_PAGE)
         except OrtamError as error:
             return PlainTextResponse(str(error), 400, NOT_A_PAGE)
+
+    @app.post("/share/hub/{way}", include_in_schema=False)
+    async def to_or_from_the_hub(way: str, request: Request):
+        asked = request.query_params
+        if launcher is None or not ours(request.headers):
+            return JSONResponse({"problem": "Only this site's own page may do that, and not where it only shows runs."}, 403,
+                                NOT_A_PAGE)
+        try:
+            place = f"hub:{asked.get('at', '')}"
+            if way == "send":
+                address = await run_in_threadpool(hub.send, store.run(asked.get("run", "")), place, asked.get("public") == "1")
+                return JSONResponse({"html": f'<p>Sent to <span class="o-mono">{text(address)}</span>.</p>'}, headers=NOT_A_PAGE)
+            run = await run_in_threadpool(hub.bring, store, place)
+            link = f"/run?{urlencode({'id': run.id})}"
+            return JSONResponse({"run": run.id, "html": f'<p>Brought as <span class="o-mono">{text(run.id)}</span>. <a '
+                                                        f'class="o-link" href="{link}">Look at it</a></p>'}, headers=NOT_A_PAGE)
+        except OrtamError as error:
+            said = str(error)
+            return JSONResponse({"problem": f"{said[:1].upper()}{said[1:]}."}, 400, NOT_A_PAGE)
 
     @app.post("/share/import", include_in_schema=False)
     async def upload(request: Request):

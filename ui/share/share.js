@@ -48,6 +48,24 @@
     if (closest(event, ".o-share-menu [data-do=copy]")) copy(share);
   });
 
+  document.addEventListener("submit", async (event) => {
+    if (!event.target.matches(".o-to-hub")) return;
+    event.preventDefault();
+    const form = event.target, share = form.closest(".o-share"), said = share.querySelector("output");
+    const button = form.querySelector("button");
+    const asked = new URLSearchParams(share.dataset.share);
+    asked.set("at", form.elements.to.value.trim());
+    asked.set("public", form.elements.public.checked ? "1" : "0");
+    button.disabled = true;
+    said.textContent = "Sending…";
+    try {
+      const answer = await (await fetch(`/share/hub/send?${asked}`, { method: "POST", headers: { "X-Ortam": "import" } })).json();
+      if (answer.html) said.innerHTML = answer.html;
+      else said.textContent = answer.problem;
+    } catch { said.textContent = "The server didn't answer. It may have stopped or be busy."; }
+    button.disabled = false;
+  });
+
   async function copy(share) {
     const said = share.querySelector("output");
     try {
