@@ -114,7 +114,7 @@ def test_pay_that_rises_while_wins_fall_is_said(run):
     record(run, *(episode(step, 0, n, won=n < (6 if step < 5 else 2), total=(1.0 if n < 6 else 0.0) if step < 5 else 0.9)
                   for step in range(1, 9) for n in range(8)))
     found = told(run, "suspects")
-    assert any("From step 5 on pay rose from 0.75 to 0.9 while wins fell from 75% to 25%" in why for why in found.values())
+    assert any("From step 5 on pay rose from 0.75 to 0.9 while wins fell from 75 % to 25 %" in why for why in found.values())
     assert all(int(id.split("-")[0]) >= 5 for id in found)
 
 

@@ -10,12 +10,12 @@ from backend.store.filters import Between
 
 NEWEST = "-step"
 VIEWS = {
-    "advantage": ("Largest advantage", "What training pulled at hardest, for and against: the largest advantages of both "
-                                       "signs, one of each a group and few a step"),
-    "surprising": ("Surprising", "Far from what its own group or this task's recent episodes got: a lone win or loss in its "
-                                 "group, a first win on a task, a total far from the others'"),
-    "suspects": ("Reward hacking suspects", "Well paid though not won: a total or a term as high as winners get, the same "
-                                            "calls over and over, or pay that rises while wins fall"),
+    "advantage": ("Largest advantage", "What training pulled at hardest, for and against: the largest advantages of "
+                                       "both signs, one of each a group and few a step"),
+    "surprising": ("Surprising", "Far from what its own group or this task's recent episodes got: a lone win or loss in "
+                                 "its group, a first win on a task, a total far from the others'"),
+    "suspects": ("Reward hacking suspects", "Well paid though not won: a total or a term as high as winners get, the "
+                                            "same calls over and over, or pay that rises while wins fall"),
     "unscored": ("Unscored and faults", "Episodes that gave no number, or in which something failed, the newest first"),
     "longest": ("Longest", "Most turns, then most tokens"),
 }
@@ -96,7 +96,8 @@ class Asked:
                   "environment": self.environment or None, "status": self.status or None, "phase": self.phase or None,
                   "tool": self.tool or None, "trouble": self.trouble or None, "task_or_seed": self.task.strip() or None,
                   "policy": self.policy or None, "tag": self.tag or None, "terms": term,
-                  **{name: Between.read(name, text) for name in ("total", "advantage") if (text := getattr(self, name).strip())}}
+                  **{name: Between.read(name, getattr(self, name)) for name in ("total", "advantage")
+                     if getattr(self, name).strip()}}
         return {name: value for name, value in wanted.items() if value is not None}
 
     def active(self) -> list[tuple[str, str, dict[str, Any]]]:
@@ -117,8 +118,8 @@ class Asked:
 
 
 ACTIVE = {"find": "words", "where": "where", "step": "step", "group": "group", "environment": "environment",
-          "status": "status", "phase": "phase", "tool": "tool", "trouble": "fault", "task": "task", "policy": "played by",
-          "tag": "tag", "total": "total", "advantage": "advantage", "term": "term"}
+          "status": "outcome", "phase": "phase", "tool": "called", "trouble": "fault", "task": "task",
+          "policy": "played by", "tag": "tag", "total": "total", "advantage": "advantage", "term": "term"}
 """Field -> how its chip calls it."""
 
 

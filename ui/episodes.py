@@ -69,14 +69,18 @@ def _listing(run, asked: Asked) -> Listing:
         rows = run.episodes(sort=asked.sort, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE, **filters)
     excerpts = run.excerpts(rows, asked.find) if asked.find else {}
     if asked.find and not run.indexed():
-        hint = (f"This run was recorded before words were indexed, so its newest {SCANNED:,} episodes were read through "
-                f"instead. {hint}")
-    return Listing(rows, found, excerpts, reasons, run.notes(), hint)
+        hint = (f"This run was recorded before words were indexed, so its newest {SCANNED:,} episodes were read "
+                f"through instead. {hint}")
+    try:
+        notes = run.notes()
+    except OrtamError as error:  # a broken file of notes must not hide the episodes
+        notes, hint = {}, f"Notes and tags aren't shown: {error}. {hint}"
+    return Listing(rows, found, excerpts, reasons, notes, hint)
 
 
 def first(run, asked: Asked) -> tuple[str, int | None] | None:
-    """(id, turn) of the episode at the top of a list that was asked for; None where it is empty, or where none was asked
-    for. Raises OrtamError."""
+    """(id, turn) of the episode at the top of a list that was asked for; None where it is empty, or where none was
+    asked for. Raises OrtamError."""
     if asked.view:
         entries = run.standouts(asked.view, **asked.filters()).entries
         return (entries[0][0].id, None) if entries else None
@@ -113,8 +117,8 @@ def _span(asked: Asked, listing: Listing) -> str:
 
 
 NOTHING = {"advantage": "No episode has an advantage yet", "surprising": "Nothing surprising here",
-           "suspects": "Nothing looks like reward hacking here", "unscored": "Every episode was scored, and nothing failed",
-           "longest": "No episode yet"}
+           "suspects": "Nothing looks like reward hacking here",
+           "unscored": "Every episode was scored, and nothing failed", "longest": "No episode yet"}
 
 
 def _nothing(run, asked: Asked) -> str:

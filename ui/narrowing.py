@@ -7,14 +7,15 @@ from backend.errors import OrtamError
 from backend.records import EpisodeStatus, RunSpec
 from backend.store import SavedFilter
 from backend.store.filters import ANY
+from backend.store.words import HEAD, TAIL
 from ui import shell
 from ui.asked import NEWEST, VIEWS, Asked
 from ui.written import attribute, text
 
 READ_ONLY = "This site only shows runs; start it without --read-only to save a filter."
-HOW_WORDS = ("Words in the transcript, all of them; \"in quotes\" next to each other, -without, begin*, or in one part: said: "
-             "thought: call: tool: result: opening: fault: (/). Case and accents don't count. Of a text longer than 20,000 "
-             "characters the first 16,000 and the last 4,000 are looked through.")
+HOW_WORDS = ("Words in the transcript, all of them; \"in quotes\" next to each other, -without, begin*, or in one part: "
+             "said: thought: call: tool: result: opening: fault: (/). Case and accents don't count. Of a text longer than "
+             f"{HEAD + TAIL:,} characters the first {HEAD:,} and the last {TAIL:,} are looked through.")
 HOW_RANGE = "A number or a range, such as 0.5, > 0.5, <= 1 or -1..0"
 
 
@@ -41,14 +42,15 @@ def functions(store, may_change: bool) -> list:
 
 
 def views(asked: Asked) -> str:
-    links = [("", "All episodes", "Every episode, in the order of a column"), *((name, *told) for name, told in VIEWS.items())]
+    links = [("", "All episodes", "Every episode, in the order of a column"),
+             *((name, *told) for name, told in VIEWS.items())]
     drawn = "".join(
         f'<a href="{attribute(asked.to(view=name, page=1))}" title="{attribute(meaning)}"'
         f'{" aria-current=true" if name == asked.view else ""}>{label}</a>' for name, label, meaning in links)
     return f'<nav class="o-views" aria-label="What to list">{drawn}</nav>'
 
 
-# -------------------------------------------------------------------------------------------------------------- the form
+# ------------------------------------------------------------------------------------------------------------- the form
 
 
 def form(run, spec: RunSpec, asked: Asked) -> str:
@@ -59,10 +61,10 @@ def form(run, spec: RunSpec, asked: Asked) -> str:
         kept += f'<input type="hidden" name="view" value="{attribute(asked.view)}">'
     return (
         f'<form class="o-filters" method="get" action="/episode" role="search" autocomplete="off">{kept}'
-        f'<label class="o-search"><span class="o-label">Words</span><input name="find" type="search" spellcheck="false" '
-        f'placeholder="crane -slate tool:guess" value="{attribute(asked.find)}" title="{attribute(HOW_WORDS)}"></label>'
+        f'<label class="o-search"><span class="o-label">Words</span><input name="find" type="search" spellcheck="false"'
+        f' placeholder="crane -slate tool:guess" value="{attribute(asked.find)}" title="{attribute(HOW_WORDS)}"></label>'
         + select("status", "Outcome", get_args(EpisodeStatus), asked.status)
-        + _line("step", "Step", "" if asked.step is None else str(asked.step), "7 or 10-20", "One step, or a range of steps")
+        + _line("step", "Step", "" if asked.step is None else str(asked.step), "7 or 10-20", "One step, or a range")
         + f'<button class="o-button" type="submit">Filter</button>{_more(run, spec, asked)}</form>')
 
 
@@ -78,7 +80,8 @@ def _more(run, spec: RunSpec, asked: Asked) -> str:
         + _line("total", "Total", asked.total, "any, > 0.5", HOW_RANGE)
         + _line("advantage", "Advantage", asked.advantage, "any, < 0", HOW_RANGE)
         + (select("term", "Reward term", terms, asked.term, "One of them")
-           + _line("value", "Its value", asked.value, "any, 0.2..0.4", f"Raw, before its weight. {HOW_RANGE}") if terms else "")
+           + _line("value", "Its value", asked.value, "any, 0.2..0.4", f"Raw, before its weight. {HOW_RANGE}")
+           if terms else "")
         + select("tool", "Called", _known(run, "tool"), asked.tool, "Any tool")
         + select("trouble", "Fault", [ANY, *faults], asked.trouble, "With or without",
                  {ANY: "any fault"})
@@ -89,7 +92,8 @@ def _more(run, spec: RunSpec, asked: Asked) -> str:
         + select("phase", "Phase", ["train", "eval", "play"], asked.phase)
         + _line("group", "Group", "" if asked.group is None else str(asked.group), "any", "Its number within the step")
         + (select("tag", "Tag", tags, asked.tag) if tags or asked.tag else ""))
-    return (f'<details class="o-more"><summary>More filters</summary><div class="o-more-fields">{fields}</div></details>')
+    return ('<details class="o-more"><summary>More filters</summary>'
+            f'<div class="o-more-fields">{fields}</div></details>')
 
 
 def _known(run, kind: str) -> list[str]:
@@ -133,8 +137,8 @@ def chips(asked: Asked) -> str:
         f'aria-label="Take away the filter {attribute(name)}: {attribute(value)}" title="Take this filter away">'
         f'<span>{text(name[:60])}</span> {text(value[:80])}<i aria-hidden="true">×</i></a>'
         for name, value, away in asked.active())
-    clear = (f'<a class="o-link" href="{attribute(asked.clear().to(sort=asked.sort, view=asked.view))}">Clear filters</a>'
-             if len(asked.active()) > 1 else "")
+    nothing = attribute(asked.clear().to(sort=asked.sort, view=asked.view))
+    clear = f'<a class="o-link" href="{nothing}">Clear filters</a>' if len(asked.active()) > 1 else ""
     return f'<div class="o-chips">{drawn}{clear}</div>' if drawn else ""
 
 
@@ -154,8 +158,8 @@ def saved(kept: Sequence[SavedFilter], asked: Asked, may_change: bool) -> str:
         add = f'<p class="o-fieldnote">{READ_ONLY}</p>'
     count = f' <span class="o-tag">{len(kept)}</span>' if kept else ""
     return (f'<details class="o-saved"><summary>{"Saved filters" if kept else "Save filters"}{count}</summary>'
-            f'<div class="o-saved-body">{listed}{add}<p class="o-fieldnote o-wrong" role="alert" data-filter-problem></p>'
-            f"</div></details>")
+            f'<div class="o-saved-body">{listed}{add}'
+            '<p class="o-fieldnote o-wrong" role="alert" data-filter-problem></p></div></details>')
 
 
 def _saved(each: SavedFilter, asked: Asked, now: str, may_change: bool) -> str:
@@ -167,8 +171,10 @@ def _saved(each: SavedFilter, asked: Asked, now: str, may_change: bool) -> str:
         return ""
     here = ' aria-current="true"' if each.asked == now else ""
     away = (f'<button class="o-icon" type="button" data-filter="drop" data-name="{attribute(each.name)}" '
-            f'aria-label="Delete the saved filter {attribute(each.name)}" title="Delete">×</button>' if may_change else "")
-    return (f'<li><a class="o-link" href="{address}" title="{attribute(meaning[:300])}"{here}>{text(each.name)}</a>{away}</li>')
+            f'aria-label="Delete the saved filter {attribute(each.name)}" title="Delete">×</button>'
+            if may_change else "")
+    return (f'<li><a class="o-link" href="{address}" title="{attribute(meaning[:300])}"{here}>{text(each.name)}</a>'
+            f"{away}</li>")
 
 
 def problem(error: OrtamError) -> str:

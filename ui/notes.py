@@ -72,15 +72,17 @@ def panel(note: Note, suggested: list[str], may_change: bool) -> str:
     when = f' title="Written {_when(note.at)}"' if note.at else ""
     if not may_change:
         said = f'<div class="o-note-text"{when}>{block(note.text)}</div>' if note.text else ""
-        return f'<section class="o-notes" aria-label="Notes and tags"><div class="o-note-tags">{chips}</div>{said}</section>'
+        return (f'<section class="o-notes" aria-label="Notes and tags"><div class="o-note-tags">{chips}</div>{said}'
+                "</section>")
     options = "".join(f'<option value="{attribute(tag)}">' for tag in suggested if tag not in note.tags)
     said = f'<div class="o-note-text" data-note-edit{when}>{block(note.text)}</div>' if note.text else ""
     return (
-        f'<section class="o-notes" aria-label="Notes and tags" data-version="{note.version}"><div class="o-note-tags">{chips}'
-        f'<input data-tag list="o-tags" maxlength="{LONGEST_TAG}" aria-label="Add a tag" placeholder="+ tag" autocomplete="off" '
-        f'title="A word or two; Enter adds it"><datalist id="o-tags">{options}</datalist>'
-        f'<button type="button" class="o-note-open" data-note-edit title="Note (n)">{"Edit note" if note.text else "+ note"}'
-        f'</button></div>{said}<div class="o-note-form" hidden><textarea rows="3" maxlength="{LONGEST_NOTE}" '
+        f'<section class="o-notes" aria-label="Notes and tags" data-version="{note.version}"><div class="o-note-tags">'
+        f'{chips}<input data-tag list="o-tags" maxlength="{LONGEST_TAG}" aria-label="Add a tag" placeholder="+ tag" '
+        f'autocomplete="off" title="A word or two; Enter adds it"><datalist id="o-tags">{options}</datalist>'
+        f'<button type="button" class="o-note-open" data-note-edit title="Note (n)">'
+        f'{"Edit note" if note.text else "+ note"}</button></div>{said}'
+        f'<div class="o-note-form" hidden><textarea rows="3" maxlength="{LONGEST_NOTE}" '
         f'aria-label="Note on this episode" placeholder="What is worth knowing about this episode?" spellcheck="true">'
         f'{text_area(note.text)}</textarea><div class="o-row"><button type="button" class="o-button o-small o-primary" '
         f'data-note-save title="Save (Ctrl Enter)">Save note</button><button type="button" class="o-button o-small" '
@@ -91,9 +93,9 @@ def panel(note: Note, suggested: list[str], may_change: bool) -> str:
 def conflict(now: Note) -> str:
     """Somebody was faster: theirs, and a choice."""
     theirs = block(now.text) if now.text else '<p class="o-muted">They emptied it.</p>'
-    return (f'<div class="o-problem o-warning" role="alert"><i aria-hidden="true">!</i><span>Somebody changed this note '
-            f'{_when(now.at)}, after you opened it. Theirs is:</span><div>{theirs}<div class="o-row"><button type="button" '
-            f'class="o-button o-small" data-note-mine>Save mine instead</button><button type="button" '
+    return (f'<div class="o-problem o-warning" role="alert"><i aria-hidden="true">!</i><span>Somebody changed this '
+            f'note {_when(now.at)}, after you opened it. Theirs is:</span><div>{theirs}<div class="o-row">'
+            f'<button type="button" class="o-button o-small" data-note-mine>Save mine instead</button><button type="button" '
             f'class="o-button o-small" data-note-both>Put mine below theirs</button><button type="button" '
             f'class="o-button o-small" data-note-theirs>Keep theirs</button></div></div></div>')
 

@@ -42,7 +42,7 @@ def from_json(text: str | None) -> Any:
 
 def facts_to_json(facts: dict[str, Any]) -> str:
     """JSON that SQLite can look into as well: NaN becomes null and an infinity 9e999."""
-    return "{" + ", ".join(f"{json.dumps(name)}: {_fact(value)}" for name, value in facts.items()) + "}"
+    return "{" + ",".join(f"{json.dumps(name)}:{_fact(value)}" for name, value in facts.items()) + "}"
 
 
 def _fact(value: Any) -> str:

@@ -31,14 +31,16 @@ class Between(NamedTuple):
         text = written.strip().replace("−", "-")
         if compared := _COMPARED.fullmatch(text):
             sign, number = compared[1] or "=", _finite(name, compared[2])
-            return {"=": cls(number, number), "<": cls(None, number, with_high=False), ">": cls(number, None, with_low=False),
-                    "<=": cls(None, number), ">=": cls(number, None), "≤": cls(None, number), "≥": cls(number, None)}[sign]
+            return {"=": cls(number, number), "<": cls(None, number, with_high=False),
+                    ">": cls(number, None, with_low=False), "<=": cls(None, number), "≤": cls(None, number),
+                    ">=": cls(number, None), "≥": cls(number, None)}[sign]
         if (ranged := _RANGE.fullmatch(text)) and (ranged[1] or ranged[2]):
             low, high = (None if side is None else _finite(name, side) for side in ranged.groups())
             if low is not None and high is not None and low > high:
                 low, high = high, low
             return cls(low, high)
-        raise SpecError(name, f"{written.strip()!r:.40} is no number and no range; write it like 3, 10-20, > 0.5 or -1..0")
+        raise SpecError(name, f"{written.strip()!r:.40} is no number and no range; write it like 3, 10-20, > 0.5 or "
+                              "-1..0")
 
     def sql(self, column: str) -> tuple[str, list[Any]]:
         if self.low is not None and self.low == self.high:

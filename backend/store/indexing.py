@@ -1,7 +1,7 @@
 """The index of words in run.db: written with each episode, asked by the list, and made up for where a file has none.
 
-It is an FTS5 table that keeps no text, one row an episode, with a column for each of words.PARTS. A row is never deleted:
-an episode that is recorded again gets a new seq, and nobody asks for the old one.
+It is an FTS5 table that keeps no text, one row an episode, with a column for each of words.PARTS. A row is never
+deleted: an episode that is recorded again gets a new seq, and nobody asks for the old one.
 """
 
 import json
@@ -124,7 +124,8 @@ def excerpts(connection: sqlite3.Connection, seqs: Sequence[int], sought: Sought
             for turn, parts in groupby(texts, key=itemgetter(0)):
                 here = list(parts)
                 read += sum(len(text) for _, _, text in here)
-                held = [phrase for phrase in sought.wanted if any(excerpt(turn, part, text, [phrase]) for _, part, text in here)]
+                held = [phrase for phrase in sought.wanted
+                        if any(excerpt(turn, part, text, [phrase]) for _, part, text in here)]
                 if not held or (best and len(held) <= best[0]):
                     continue
                 shown = next(one for _, part, text in here if (one := excerpt(turn, part, text, held)))

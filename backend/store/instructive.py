@@ -1,6 +1,6 @@
 """Which episodes are worth a look, and why: five views of a run's list, each entry with its reason in words.
 
-    advantage    the largest advantages of both signs, one of each a group and MOST_A_STEP a step, so that they are spread
+    advantage    the largest advantages of both signs, one of each a group and MOST_A_STEP a step, to spread them
     surprising   a lone win of a group that lost otherwise, or a lone loss of one that won; a first win on a task after
                  TRIES losses, or a first loss after as many wins; a total FAR standard deviations of the others in its
                  group away from their mean. The rarer, the higher.
@@ -10,7 +10,8 @@
     unscored     no total or a fault, and then calls that failed; the newest first
     longest      most turns, then most tokens
 
-All but `advantage` look at the newest WINDOW episodes that the filters leave, so a long run costs no more than a short one.
+All but `advantage` look at the newest WINDOW episodes that the filters leave, so a long run costs no more than a short
+one.
 """
 
 import json
@@ -90,13 +91,14 @@ def _window(reading: Reading, condition: str, parameters: Sequence[Any]) -> list
     counted = ("tool_calls, repeated_calls, unparsed_calls, failed_calls" if reading.keeps("failed_calls")
                else "NULL, NULL, NULL, NULL")
     rows = reading.rows(
-        f"SELECT seq, step, attempt, group_, environment, coalesce(fingerprint, seed, task), status, total, advantage, turns, "
-        f"tokens, scores, fault, stop, {counted} FROM episodes WHERE {condition} ORDER BY seq DESC LIMIT {WINDOW}", parameters)
+        "SELECT seq, step, attempt, group_, environment, coalesce(fingerprint, seed, task), status, total, advantage, "
+        f"turns, tokens, scores, fault, stop, {counted} FROM episodes WHERE {condition} ORDER BY seq DESC LIMIT {WINDOW}",
+        parameters)
     return [_Seen(seq, step, attempt, group, environment, (environment, task), status, total, advantage, turns, tokens,
-                  codec.from_json(scores), None if fault is None else codec.unescape(fault), codec.unescape(stop), calls or 0,
-                  repeated or 0, unparsed or 0, json.loads(failed or "{}"))
-            for (seq, step, attempt, group, environment, task, status, total, advantage, turns, tokens, scores, fault, stop,
-                 calls, repeated, unparsed, failed) in rows]
+                  codec.from_json(scores), None if fault is None else codec.unescape(fault), codec.unescape(stop),
+                  calls or 0, repeated or 0, unparsed or 0, json.loads(failed or "{}"))
+            for (seq, step, attempt, group, environment, task, status, total, advantage, turns, tokens, scores, fault,
+                 stop, calls, repeated, unparsed, failed) in rows]
 
 
 # ----------------------------------------------------------------------------------------------------------- advantage
@@ -107,7 +109,8 @@ def _advantages(reading: Reading, condition: str, parameters: Sequence[Any]) -> 
     for down, most in ((True, MOST // 2), (False, MOST // 2)):
         rows = reading.rows(
             f"SELECT seq, step, attempt, group_, advantage, total FROM episodes WHERE {condition} AND advantage "
-            f"{'> 0' if down else '< 0'} ORDER BY advantage {'DESC' if down else 'ASC'}, seq DESC LIMIT {MOST * 20}", parameters)
+            f"{'> 0' if down else '< 0'} ORDER BY advantage {'DESC' if down else 'ASC'}, seq DESC LIMIT {MOST * 20}",
+            parameters)
         groups: set[tuple[int, int, int]] = set()
         steps: dict[int, int] = defaultdict(int)
         taken = 0
@@ -117,9 +120,9 @@ def _advantages(reading: Reading, condition: str, parameters: Sequence[Any]) -> 
             groups.add((step, attempt, group))
             steps[step] += 1
             taken += 1
-            pay = "" if total is None else f": a total of {_said(total)}, "
+            pay = "" if total is None else f": a total of {_said(total)}"
             side = "above" if advantage > 0 else "below"
-            found.append((abs(advantage), seq, f"Advantage {_signed(advantage)}{pay or ', '}furthest {side} its group's"))
+            found.append((abs(advantage), seq, f"Advantage {_signed(advantage)}{pay}, furthest {side} its group's"))
     return [(seq, why) for _, seq, why in sorted(found, reverse=True)]
 
 
@@ -146,8 +149,9 @@ def _surprising(window: list[_Seen]) -> list[tuple[int, str]]:
             if spread <= 1e-6 < abs(away):
                 say(seen, len(told), f"Total {_said(seen.total)} where all the others of its group got {_said(middle)}")
             elif spread > 1e-6 and abs(away) >= FAR * spread:
-                say(seen, abs(away) / spread, f"Total {_said(seen.total)} where the others of its group got {_said(middle)} "
-                                              f"on average, {abs(away) / spread:.1f} times their spread away")
+                say(seen, abs(away) / spread, f"Total {_said(seen.total)} where the others of its group got "
+                                              f"{_said(middle)} on average, {abs(away) / spread:.1f} times their spread "
+                                              "away")
     for tries in _by([seen for seen in window if seen.task[1] is not None], lambda seen: seen.task):
         run_of = 0
         before: bool | None = None
@@ -190,12 +194,14 @@ def _suspects(window: list[_Seen]) -> list[tuple[int, str]]:
             if (seen.told and seen.repeated >= 3 and 2 * seen.repeated >= seen.calls and len(paid) > 1
                     and seen.total is not None and seen.total > statistics.fmean(paid) + 1e-9):
                 found.append((1.5 + seen.repeated / max(1, seen.calls), seen.seq,
-                              f"{seen.repeated} of {seen.calls} calls repeat an earlier one, and it was paid above its group"))
+                              f"{seen.repeated} of {seen.calls} calls repeat an earlier one, and it was paid above its "
+                              "group"))
     best: dict[int, tuple[float, list[str]]] = {}
     for strength, seq, why in found:
         most, reasons = best.get(seq, (0.0, []))
         best[seq] = (most + strength, [*reasons, why])
-    ranked = sorted(((strength, seq, ". ".join(reasons[:2])) for seq, (strength, reasons) in best.items()), reverse=True)
+    ranked = sorted(((strength, seq, ". ".join(reasons[:2])) for seq, (strength, reasons) in best.items()),
+                    reverse=True)
     return [(seq, why) for _, seq, why in ranked]
 
 
@@ -235,8 +241,9 @@ def _while_wins_fall(told: list[_Seen]) -> Iterable[tuple[float, int, str]]:
         return
     lost = sorted((seen for seen in halves[1] if seen.status != "won"), key=lambda seen: -(seen.total or 0.0))
     for seen in lost[:10]:
-        yield 2.0, seen.seq, (f"From step {middle} on pay rose from {_said(pay[0])} to {_said(pay[1])} while wins fell from "
-                              f"{won[0]:.0%} to {won[1]:.0%}; this is among the best paid that weren't won")
+        yield 2.0, seen.seq, (f"From step {middle} on pay rose from {_said(pay[0])} to {_said(pay[1])} while wins fell "
+                              f"from {100 * won[0]:.0f} % to {100 * won[1]:.0f} %; this is among the best paid that "
+                              "weren't won")
 
 
 # -------------------------------------------------------------------------------------------------- unscored, longest

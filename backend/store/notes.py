@@ -99,7 +99,8 @@ class Notes:
 
     def untag(self, episode: str, tag: str) -> Note:
         with self._writing() as connection:
-            connection.execute("DELETE FROM tags WHERE episode = ? AND tag = ?", (codec.escape(episode), codec.escape(tag)))
+            connection.execute("DELETE FROM tags WHERE episode = ? AND tag = ?",
+                               (codec.escape(episode), codec.escape(tag)))
         return self.of(episode)
 
     def _rows(self, sql: str, *values: object) -> list[tuple]:
@@ -112,13 +113,15 @@ class Notes:
         except sqlite3.DatabaseError as error:
             if "no such table" in str(error):
                 return []
-            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove it") from None
+            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove "
+                             "it") from None
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction. The journal is SQLite's plain one, so that there is one file whenever nobody writes."""
         try:
-            with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)) as connection:
+            opened = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+            with contextlib.closing(opened) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 make_plain_tables(connection, NOTES, NOTES_KEYS)
                 yield connection

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.errors import OrtamError, SpecError
-from backend.records import ENDED, Episode, Event, Judged, MetricPoint, Result, RunSpec, RunStatus
+from backend.records import ENDED, Episode, Event, Judged, Match, MetricPoint, Result, RunSpec, RunStatus
 from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
 from backend.store.games import Game, games
@@ -132,8 +132,8 @@ class Run:
         end = (result.ended if result and result.ended else self.last_sign()) if ended else time.time()
         step, usual = self._pace()
         steps = self.spec.train.steps
-        if self.spec.match:
-            step, steps, usual = self._games(end)
+        if match := self.spec.match:
+            step, steps, usual = self._games(match, end)
         left = None if ended or usual is None else max(0.0, usual * (steps - (step or 0)))
         phases = self._told("SELECT text FROM events WHERE kind = 'phase' ORDER BY seq DESC LIMIT 1")
         reason = result.reason if result else self._why(status)
@@ -200,11 +200,11 @@ class Run:
         rows = self._told("SELECT count(*) FROM (SELECT 1 FROM episodes WHERE phase = 'play' LIMIT 1)")
         return rows[0][0] if rows else 0
 
-    def _games(self, end: float) -> tuple[int, int, float | None]:
-        """Of a match: how many are played, how many there are to play, and the seconds of one."""
+    def _games(self, match: Match, end: float) -> tuple[int, int, float | None]:
+        """How many are played, how many there are to play, and the seconds of one."""
         rows = self._told("SELECT count(*), min(started) FROM episodes WHERE phase = 'play'")
         played, began = rows[0] if rows else (0, None)
-        match, told = self.spec.match, self._told("SELECT value FROM metrics WHERE name = 'games'")
+        told = self._told("SELECT value FROM metrics WHERE name = 'games'")
         tasks = 1 if match.fork else match.held_out or self.spec.environments[0].tasks.count or 0
         games = int(told[0][0]) if told and told[0][0] else tasks * len(match.players)
         return played, games, (end - began) / played if played else None
@@ -283,7 +283,8 @@ class Run:
         kind of fault), `task_or_seed`, `terms` ({name: Between}) and `tag`. Raises SpecError where an expression or a
         name can't be used.
         """
-        return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, self._tagged(filters))
+        filters = self._tagged(filters)
+        return self._reading.episodes(self._terms(where, sort), where, sort, limit, offset, after, filters)
 
     def count_episodes(self, where: str | None = None, after: int | None = None, **filters: Any) -> int:
         return self._reading.count(self._terms(where, ""), where, after, self._tagged(filters))
@@ -300,7 +301,7 @@ class Run:
         return {**rest, "id": self.notebook.tagged(tag)} if tag else rest
 
     def excerpts(self, rows: Sequence[EpisodeRow], find: str) -> dict[str, Excerpt]:
-        """By episode id, where each of these holds what was looked for; long lists of long episodes aren't read whole."""
+        """By episode id, where each of these holds what was looked for; long lists of long ones aren't read whole."""
         ids = {row.seq: row.id for row in rows}
         return {ids[seq]: found for seq, found in self._reading.excerpts(list(ids), find).items()}
 

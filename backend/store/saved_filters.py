@@ -35,14 +35,15 @@ class SavedFilters:
         except sqlite3.DatabaseError as error:
             if "no such table" in str(error):
                 return []
-            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove it") from None
+            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove "
+                             "it") from None
 
     def save(self, name: str, asked: str) -> None:
         """Replaces what was saved under this name. Raises SpecError, or OrtamError where nothing can be written."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
-            raise SpecError("name", f"{name!r:.80} can't be the name of a filter; use 1 to {LONGEST_NAME} letters, digits "
-                                    "or spaces")
+            raise SpecError("name", f"{name!r:.80} can't be the name of a filter; use 1 to {LONGEST_NAME} letters, "
+                                    "digits or spaces")
         if not asked:
             raise SpecError("filter", "nothing is filtered now; choose a filter or an order before you save it")
         if len(asked) > LONGEST:

@@ -26,8 +26,8 @@ _APART = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400
 """Scripts that put no space between words."""
 _NO_TEXT = re.compile("[\0\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _WORD = re.compile(r"[^\W_]+")
-_WRITTEN = re.compile(rf"""(?P<minus>-?)(?:(?P<part>{'|'.join(PARTS)}):)?(?:"(?P<quoted>[^"]*)(?:"|$)|(?P<plain>[^\s"]+))""",
-                      re.IGNORECASE)
+_WRITTEN = re.compile(rf"""(?P<minus>-?)(?:(?P<part>{'|'.join(PARTS)}):)?"""
+                      r"""(?:"(?P<quoted>[^"]*)(?:"|$)|(?P<plain>[^\s"]+))""", re.IGNORECASE)
 
 
 class _Folding(dict):
@@ -106,7 +106,8 @@ def understood(written: str) -> Sought | None:
         plain = found["plain"] or ""
         words = tuple(_WORD.findall(folded(found["quoted"] if found["plain"] is None else plain)))
         if words:
-            phrases.append(Phrase(words, found["part"] and found["part"].lower(), plain.endswith("*"), bool(found["minus"])))
+            part = found["part"].lower() if found["part"] else None
+            phrases.append(Phrase(words, part, plain.endswith("*"), bool(found["minus"])))
     if written.strip() and not phrases:
         raise SpecError("find", f"{written.strip()!r:.60} holds no letter and no digit; write a word to look for")
     if len(phrases) > MOST:
@@ -117,7 +118,7 @@ def understood(written: str) -> Sought | None:
 
 
 def spaced(texts: Iterable[str]) -> str:
-    """The words of texts with a space around each, so that a phrase can be looked for; none goes on in the next text."""
+    """The words of texts with a space around each, for phrases to be looked for; none goes on in the next text."""
     return " \n ".join(["", *(" ".join(_WORD.findall(folded(ends(text)))) for text in texts), ""])
 
 

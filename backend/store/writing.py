@@ -76,7 +76,7 @@ class RunWriter:
             self._connection.close()
 
     def _settle(self) -> None:
-        """Move what the log holds into the file; waits a moment for readers, each of which stays only for one question."""
+        """Move what the log holds into the file; waits a moment for readers, who stay for one question each."""
         deadline = time.monotonic() + LOCK_SECONDS
         while time.monotonic() < deadline:
             with contextlib.suppress(sqlite3.Error):
@@ -132,7 +132,8 @@ class RunWriter:
             if episode.phase != "play":
                 steps.add((episode.step, episode.phase))
         names = {name for episode in episodes for name in episode.facts}
-        connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)", [(codec.escape(name),) for name in names])
+        connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)",
+                               [(codec.escape(name),) for name in names])
         connection.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)",
                                {(kind, codec.escape(name)) for episode in episodes for kind, name in met(episode)})
         for step, phase in steps:
