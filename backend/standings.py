@@ -107,8 +107,8 @@ def against(first: Games, second: Games) -> Against:
     for place, (one, other) in pairs.items():
         tasks[place] = _by_total(one.total, other.total) if by_total else _by_outcome(one, other)
     counts = Counter(tasks.values())
-    return Against(by_total, *(counts[word] for word in ("fixed", "broken", "both_won", "both_lost", "unscored", "other",
-                                                         "unplayed")), tasks=tasks)
+    return Against(by_total, counts["fixed"], counts["broken"], counts["both_won"], counts["both_lost"], counts["unscored"],
+                   counts["other"], counts["unplayed"], tasks)
 
 
 def different(fingerprints: Iterable[str | None]) -> bool:

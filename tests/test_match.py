@@ -115,6 +115,7 @@ def test_today_becomes_a_date_and_its_seed_the_same_for_everyone(store):
 # ------------------------------------------------------------------------------------------------------------- played
 
 
+@pytest.mark.slow
 def test_each_player_plays_each_task_once_and_every_game_says_who_played(store):
     run = played(store, PERFECT, RANDOM, {"kind": "model", "model": "starter:catch", "label": "starter"})
     assert (run.status(), run.result().reason) == ("finished", "all 12 games played")
@@ -135,6 +136,7 @@ def test_each_player_plays_each_task_once_and_every_game_says_who_played(store):
     assert (summary.match, summary.step, summary.steps, summary.model) == (True, 12, 12, "perfect · random · starter")
 
 
+@pytest.mark.slow
 def test_played_again_a_match_comes_to_the_same(store):
     def told(run):
         return [(g.id, g.status, g.total, g.turns, g.tokens) for g in run.games()]
@@ -169,6 +171,7 @@ def test_a_checkpoint_plays_as_it_did_in_trainings_own_evaluation(store):
             assert told(now) == told(then)
 
 
+@pytest.mark.slow
 def test_a_model_that_writes_past_its_budget_is_truncated(store):
     run = played(store, {"kind": "model", "model": "starter:catch"}, tokens=20)
     episode = game(run, 0, 0)
@@ -268,7 +271,8 @@ def test_a_match_goes_on_from_a_turn_of_a_stored_episode(store):
     main([str(store.run(id).path)])
     fork = game(store.run(id), 0, 0)
     assert (fork.parent.run, fork.parent.episode, fork.parent.turn) == (first.id, parent.id, 4)
-    assert [(t.tool, t.arguments, t.result) for t in fork.turns[:4]] == [(t.tool, t.arguments, t.result) for t in parent.turns[:4]]
+    again, then = ([(t.tool, t.arguments, t.result) for t in episode.turns[:4]] for episode in (fork, parent))
+    assert again == then
     assert fork.policy.name == "perfect" and (fork.seed, fork.fingerprint) == (parent.seed, parent.fingerprint)
 
 

@@ -7,8 +7,8 @@ from backend.store import Game
 
 
 def game(group=0, status="won", total=1.0, won=True, fingerprint="a", **more):
-    known = dict(seq=1, id=f"g{group}", group=group, sample=0, task=str(group), seed=group, fingerprint=fingerprint, policy="x",
-                 status=status, total=total, turns=3, tokens=None, started=0.0, seconds=1.0,
+    known = dict(seq=1, id=f"g{group}", group=group, sample=0, task=str(group), seed=group, fingerprint=fingerprint,
+                 policy="x", status=status, total=total, turns=3, tokens=None, started=0.0, seconds=1.0,
                  facts={} if won is None else {"won": won}, scores={"term": total})
     return Game(**{**known, **more})
 
@@ -36,7 +36,8 @@ def test_a_fingerprint_that_is_not_known_keeps_no_task_from_counting():
     assert against({0: game(0, fingerprint=None)}, {0: game(0)}).both_won == 1
 
 
-@pytest.mark.parametrize(("ups", "downs", "chance"), [(0, 0, None), (5, 5, 1.0), (1, 0, 1.0), (7, 1, 0.0703125), (0, 10, 2 / 1024)])
+@pytest.mark.parametrize(("ups", "downs", "chance"), [
+    (0, 0, None), (5, 5, 1.0), (1, 0, 1.0), (7, 1, 0.0703125), (0, 10, 2 / 1024)])
 def test_the_sign_test_is_exact(ups, downs, chance):
     assert sign_test(ups, downs) == chance == sign_test(downs, ups)
 

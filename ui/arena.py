@@ -15,7 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from backend.environments.catalog import CATALOG
 from backend.environments.listing import found
 from backend.errors import OrtamError, SpecError
-from backend.records import ENDED, CheckpointPlayer, EndpointPlayer, EnvironmentSpec, PlayerSpec, RunSpec, ScriptPlayer
+from backend.records import (
+    ENDED,
+    CheckpointPlayer,
+    EndpointPlayer,
+    EnvironmentSpec,
+    Fork,
+    PlayerSpec,
+    RunSpec,
+    ScriptPlayer,
+)
 from backend.standings import Against, against, by_hand, standing
 from backend.store import Game, Run
 from ui import arena_boards as boards
@@ -23,7 +32,7 @@ from ui import arena_form as form
 from ui import arena_table, shell
 from ui.arena_boards import Column
 from ui.timeline import Mark, transport
-from ui.written import attribute, counted, text
+from ui.written import attribute, block, counted, text
 
 HERE = Path(__file__).parent
 CSS = [HERE / "arena.css"]
@@ -32,6 +41,8 @@ JS = [HERE / "arena.js"]
 START = "(function begin() { window.ortamArena ? window.ortamArena(element, server) : setTimeout(begin, 20); })()"
 ROWS = 5
 """Tasks on a page."""
+LAST_LINES = 20
+"""Of the log, under what went wrong."""
 BY_HAND, PARENT = "by-hand", "parent"
 ONLY = ("all", "fixed", "broken", "both_won", "both_lost")
 KINDS = {"script": "scripted", "model": "model", "checkpoint": "checkpoint", "endpoint": "endpoint"}
@@ -118,7 +129,8 @@ def answer(store, run: Run, asked: Asked, read_only: bool) -> dict[str, Any]:
     first, second = _pair(columns, asked.first, asked.second)
     held = against(first.games, second.games) if first and second else None
     told: dict[str, Any] = {
-        "version": version, "title": spec.name, "open": open_, "head": head(run, spec, status, progress, read_only),
+        "version": version, "title": spec.name, "open": open_, "head": head(run, spec, status, progress, read_only,
+                                                                             "" if read_only else unplayed(run, columns, tasks)),
         "table": arena_table.table(columns, [standing(column.games.values(), _terms(spec)) for column in columns],
                                    _terms(spec), whole),
         "pair": arena_table.pair(columns, first, second, held) if first and second and held else "",
@@ -158,7 +170,7 @@ def _nothing(open_: bool, only: str) -> str:
 
 
 def columns_of(store, run: Run) -> list[Column]:
-    """The players in their order; then the episode a fork goes on from, and what people played of the same tasks."""
+    """The episode a fork goes on from, the players in their order, and what people played of the same tasks."""
     spec = run.spec
     match, games = spec.match, run.games()
     assert match is not None
@@ -167,7 +179,7 @@ def columns_of(store, run: Run) -> list[Column]:
         own = {game.group: game for game in games if game.sample == place}
         columns.append(Column(str(place), label, KINDS[player.kind], full_name(player), own, dict.fromkeys(own, run)))
     if match.fork:
-        columns += _parent(store, spec)
+        columns = [*_parent(store, match.fork), *columns]
     people = by_hand(store, spec.environments[0], spec.rewards, games) if not match.fork else {}
     if people:
         columns.append(Column(BY_HAND, "by hand", "people, first try", "what people played of these tasks on the Play page",
@@ -176,15 +188,14 @@ def columns_of(store, run: Run) -> list[Column]:
     return columns
 
 
-def _parent(store, spec: RunSpec) -> list[Column]:
-    fork = spec.match.fork
+def _parent(store, fork: Fork) -> list[Column]:
     try:
         there = store.run(fork.run)
         game = Game.of(there.episode(fork.episode))
     except OrtamError:  # its run is gone, or on another machine
         return []
-    return [Column(PARENT, "as it was", f"{fork.run}, {fork.episode}", f"the episode this goes on from after turn {fork.turn}",
-                   {0: game}, {0: there})]
+    return [Column(PARENT, "as it was", "its parent", f"{fork.episode} of {fork.run}, which this goes on from after turn "
+                   f"{fork.turn}", {0: game}, {0: there})]
 
 
 def full_name(player: PlayerSpec) -> str:
@@ -223,7 +234,7 @@ def _known_viewer(asked: EnvironmentSpec) -> str:
 def play_link(run: Run, asked: EnvironmentSpec, columns: list[Column], group: int) -> str:
     """Where a person plays this very task by the same terms; "" where it is a fork's."""
     game = next((column.games[group] for column in columns if group in column.games), None)
-    if game is None or run.spec.match.fork:
+    if game is None or (run.spec.match and run.spec.match.fork):
         return ""
     where = {"use": asked.use, "worth": f"run:{run.id}"}
     where |= {"seed": str(game.seed)} if game.seed is not None else {"task": str(game.task)}
@@ -234,8 +245,16 @@ def play_link(run: Run, asked: EnvironmentSpec, columns: list[Column], group: in
 # ------------------------------------------------------------------------------------------------------------- head
 
 
-def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool) -> str:
-    match, asked = spec.match, spec.environments[0]
+def unplayed(run: Run, columns: list[Column], tasks: list[int]) -> str:
+    """Where a person plays the first of these tasks that nobody played by hand; "" where none is left."""
+    done = next((column.games for column in columns if column.key == BY_HAND), {})
+    left = next((group for group in tasks if group not in done), None)
+    return "" if left is None else play_link(run, run.spec.environments[0], columns, left)
+
+
+def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool, play: str = "") -> str:
+    """`play`: where to play the tasks oneself."""
+    asked, fork = spec.environments[0], spec.match.fork if spec.match else None
     share = min(1.0, progress.step / progress.steps) if progress.steps else 0.0
     left = f" · about {shell.duration(progress.left)} left" if progress.left else ""
     going = status not in ENDED
@@ -245,15 +264,22 @@ def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool) -> str
            if going else "")
     stop = ('<button type="button" class="o-button o-small" data-do="stop">Stop after these games</button>'
             if going and not read_only and status != "stopping" else "")
+    mine = f'<a class="o-button o-small" href="{attribute(play)}">Play these tasks yourself</a>' if play else ""
     again = "" if read_only else f'<a class="o-button o-small" href="/arena?like={attribute(run.id)}">Play it again</a>'
     why = ""
     if progress.reason and not (status == "finished" and "given up" not in progress.reason):
         kind = "error" if status in ("failed", "lost") else "warning" if status == "finished" else "hint"
         why = shell.problem(_sentence(Exception(progress.reason)), kind=kind)
+    if status in ("failed", "lost") and (log := run.log_tail(LAST_LINES)):
+        why += (f'<details class="o-arena-log"><summary>The last lines of its log</summary><div class="o-mono">{block(log)}</div>'
+                "</details>")
     tags = "".join(f'<span class="o-tag">{text(tag)}</span>' for tag in (asked.id, *what_is_played(spec, progress)))
+    if fork:
+        where = urlencode({"run": fork.run, "id": fork.episode, "turn": fork.turn})
+        tags += f'<a class="o-link o-small" href="/episode?{attribute(where)}">See its parent</a>'
     return (f'<nav class="o-crumbs" aria-label="Where this match belongs"><a href="/arena">Arena</a>'
             f'<i aria-hidden="true">›</i><h1 class="o-crumb">{text(spec.name)}</h1></nav>'
-            f'<div class="o-row">{shell.chip(status, run=True)}{tags}<span class="o-arena-acts">{stop}{again}'
+            f'<div class="o-row">{shell.chip(status, run=True)}{tags}<span class="o-arena-acts">{stop}{mine}{again}'
             f'<a class="o-button o-small" href="/episode?{attribute(urlencode({"run": run.id}))}">All episodes</a></span></div>'
             f"{bar}{why}")
 
@@ -262,7 +288,7 @@ def what_is_played(spec: RunSpec, progress) -> list[str]:
     match, tasks = spec.match, spec.environments[0].tasks
     assert match is not None
     if match.fork:
-        return [f"forked from {match.fork.run}, episode {match.fork.episode}, after turn {match.fork.turn}"]
+        return [f"goes on from {match.fork.episode} of {match.fork.run} after turn {match.fork.turn}"]
     count = -(-progress.steps // len(match.players))
     said = [counted(count, "task")] if count else []
     if match.held_out:

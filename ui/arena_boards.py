@@ -64,8 +64,9 @@ def row(columns: Sequence[Column], group: int, verdict: str, by_total: bool, vie
     if mark == known:
         return Row(group, mark, "")
     cells = "".join(_cell(column, group, viewer_name, open_) for column in columns)
+    head = _head(columns, group, verdict, by_total, play)
     return Row(group, mark, f'<section class="o-bout" data-group="{group}" data-mark="{mark}" style="--n:{len(columns)}">'
-                            f"{_head(columns, group, verdict, by_total, play)}<div class=\"o-bout-seats\">{cells}</div></section>")
+                            f'{head}<div class="o-bout-seats">{cells}</div></section>')
 
 
 def _head(columns: Sequence[Column], group: int, verdict: str, by_total: bool, play: str) -> str:

@@ -234,7 +234,8 @@ def spec_of(store, asked: dict[str, Any]) -> RunSpec:
     spec = run.spec if run else None
     rewards = tuple(term.model_copy(update={"environments": None}) for term in spec.rewards
                     if not term.environments or environment.id in term.environments) if spec else ()
-    return matches.spec_of(slug(f"{spec.name if spec else environment.id}-match"), whole.environments[0], whole.match, rewards=rewards,
+    name = slug(f"{spec.name if spec else environment.id}-match")
+    return matches.spec_of(name, whole.environments[0], whole.match, rewards=rewards,
                            tokens=spec.train.max_completion_tokens if spec else TOKENS,
                            thinking=spec.generation.thinking if spec else False, gpus=matches.gpus_for(whole.match))
 

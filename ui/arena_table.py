@@ -65,8 +65,9 @@ def pair(columns: Sequence[Column], first: Column, second: Column, held: Against
     alike = [(held.both_won, "same total")] if held.by_total else [(held.both_won, "both won"), (held.both_lost, "both lost")]
     counts = [(held.fixed, better, "o-fixed", "↑"), (held.broken, worse, "o-broken", "↓"),
               *((count, words, "o-alike", "=") for count, words in alike)]
-    stats = "".join(f'<div class="{css}"><b class="o-stat">{count}</b><span><i aria-hidden="true">{sign}</i> {words}</span>'
-                    "</div>" for count, words, css, sign in counts)
+    stats = "".join(
+        f'<div class="{css}{" o-none-so" * (not count)}"><b class="o-stat">{count}</b><span><i aria-hidden="true">{sign}</i> '
+        f"{words}</span></div>" for count, words, css, sign in counts)
     apart = [f"{counted(count, 'task')} {words}" for count, words in (
         (held.unscored, "not scored for one of them"), (held.other, "not the same task for both"),
         (held.unplayed, "not played by both")) if count]

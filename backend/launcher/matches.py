@@ -17,9 +17,11 @@ from backend.records import (
     CheckpointPlayer,
     EnvironmentSpec,
     Fork,
+    GenerationSettings,
     Match,
     ModelPlayer,
     PlayerSpec,
+    Resources,
     RewardTerm,
     RunSpec,
     ScriptPlayer,
@@ -52,10 +54,9 @@ def daily_seed(day: str) -> int:
 def spec_of(name: str, environment: EnvironmentSpec, match: Match, *, rewards: tuple[RewardTerm, ...] = (),
             tokens: int = 4096, thinking: bool = False, gpus: int = 0) -> RunSpec:
     """`tokens`: what a model may write in one game, tool results included."""
-    return RunSpec(name=name, environments=(environment.model_copy(update={"weight": 1.0}),), match=match,
-                   rewards=rewards, train=TrainSettings(steps=1, group_size=2, episodes_per_step=2,
-                                                        max_completion_tokens=tokens),
-                   generation={"thinking": thinking}, resources={"gpus": gpus})
+    budget = TrainSettings(steps=1, group_size=2, episodes_per_step=2, max_completion_tokens=tokens)
+    return RunSpec(name=name, environments=(environment.model_copy(update={"weight": 1.0}),), match=match, rewards=rewards,
+                   train=budget, generation=GenerationSettings(thinking=thinking), resources=Resources(gpus=gpus))
 
 
 def gpus_for(match: Match) -> int:

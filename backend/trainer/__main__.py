@@ -46,7 +46,7 @@ class StopAsked:
 
 
 def _guarded(run: Run, writer: RunWriter | None, stop: StopAsked) -> int:
-    """Trains, or plays a match, and makes sure that however it ends a result says so. Exit 0 when it finished or was asked to stop."""
+    """Trains, or plays a match. However it ends, a result says so; exit 0 when it finished or was asked to stop."""
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     warnings.filterwarnings("ignore", category=FutureWarning)  # of libraries to each other; the log is for the person
     try:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from backend.environments import Tool
@@ -31,7 +31,7 @@ class Endpoint:
         import httpx
 
         self.player, self.budget = player, budget
-        self.clean = str
+        self.clean: Callable[[str], str] = str
         self.left_out: set[str] = set()
         """Settings this endpoint refused."""
         self.limit = OLD_NAME
@@ -116,9 +116,10 @@ class EndpointTalk:
         tokens = tokens if isinstance(tokens, int) else None
         self.written += tokens or 0
         calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
-        kept = [{"id": str(call.get("id") or f"call-{len(self.messages)}-{place}"), "type": "function",
-                 "function": {"name": str(_function(call).get("name") or ""), "arguments": _written(_function(call))}}
-                for place, call in enumerate(calls)]
+        kept: list[dict[str, Any]] = [
+            {"id": str(call.get("id") or f"call-{len(self.messages)}-{place}"), "type": "function",
+             "function": {"name": str(_function(call).get("name") or ""), "arguments": _written(_function(call))}}
+            for place, call in enumerate(calls)]
         self._asked = [call["id"] for call in kept]
         text = _text(message.get("content"))
         self.messages.append({"role": "assistant", "content": text, **({"tool_calls": kept} if kept else {})})

@@ -83,7 +83,8 @@ class Game:
         play, status = self._play, self._status()
         told = (*play.turns, *self._last_words)
         turns = tuple(turn.model_copy(update={"index": index}) for index, turn in enumerate(told))
-        facts, scores = self._facts(turns), {term.name: None for term in terms.terms}
+        facts = self._facts(turns)
+        scores: dict[str, float | None] = {term.name: None for term in terms.terms}
         verdict = None
         if status not in UNSCORED:
             verdict = (await terms.score_all([Played(facts, self.asked.id, self._prompt(), turns)]))[0]

@@ -100,7 +100,7 @@ class Generator:
         return whole[len(start):]
 
     def read(self, ids: list[int], prefix: list[int], tools: list[dict]) -> dict[str, Any]:
-        return parse_response(self.tokenizer, ids, prefix=prefix, tools=tools)
+        return parse_response(self.tokenizer, ids, prefix=prefix, tools=[*tools])
 
     def ended(self, ids: list[int]) -> bool:
         return bool(ids) and ids[-1] in self._ends

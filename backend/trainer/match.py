@@ -154,9 +154,10 @@ class Played:
             tasks = self.there.held_out(asked.tasks, asked.options, self.match.held_out)[:self.match.held_out]
         else:
             tasks = self.there.tasks(asked.tasks, asked.options)
+        if not tasks and self.match.held_out:
+            raise SpecError("match.held_out", f"{asked.id} has no task left that training doesn't draw; play from a seed")
         if not tasks:
-            raise SpecError("match.held_out" if self.match.held_out else "environments.0.tasks",
-                            f"{asked.id} has no such task; choose others")
+            raise SpecError("environments.0.tasks", f"{asked.id} has no such task; choose others")
         return tasks
 
 
