@@ -122,6 +122,37 @@ def test_none_stays_none_and_nan_is_nothing_to_measure(run, writer):
     assert {point.name: point.value for point in run.metrics()} == {"loss": None, "kl": None, "reward": 0.0}
 
 
+def test_facts_of_turns_come_back_whole_though_only_changes_are_kept(run, writer):
+    told = [{"x": 1, "won": False, "n": None, "s": "a" * 900}, {"x": 1, "won": False, "n": None, "s": "a" * 900},
+            {"x": True, "won": 0, "n": 0, "s": "a" * 900}, {"x": 1.0, "won": False, "n": -0.0, "s": "a" * 900, "new": "y"},
+            {"x": 1.0, "won": False}, {}, {"x": 2}, {"x": 2, "inf": math.inf}]
+    turns = [Turn(index=k, facts=facts) for k, facts in enumerate(told)]
+    writer.record([episode("1-0-0", turns=turns), episode("1-0-1", turns=turns[:2])])
+    kept = [turn.facts for turn in run.episode("1-0-0").turns]
+    assert kept == told and [list(map(repr, facts.values())) for facts in kept] == [list(map(repr, facts.values()))
+                                                                                   for facts in told]
+    with sqlite3.connect(run.path / "run.db") as connection:
+        assert connection.execute("SELECT sum(length(facts)) FROM turns").fetchone()[0] < 2400
+    columns = run.turn_columns(["x", "won", "n", "nowhere"])
+    assert list(map(repr, columns.facts["x"])) == ["1", "1", "True", "1.0", "1.0", "2", "2", "1", "1"]
+    assert list(map(repr, columns.facts["n"])) == ["None", "None", "0", "-0.0", *["None"] * 5]
+    assert set(columns.facts["nowhere"]) == {None} and list(columns.episode) == [1] * 7 + [2] * 2
+
+
+def test_turns_of_an_older_file_are_read_as_they_were_kept(run):
+    facts = [{"x": 1, "y": 2}, {"x": 1, "y": 3}]
+    writer = run.writer()
+    writer.record([episode(turns=[Turn(index=k, facts=one) for k, one in enumerate(facts)])])
+    writer.close()
+    with sqlite3.connect(run.path / "run.db") as old:
+        old.execute("ALTER TABLE turns DROP COLUMN partly")
+        old.execute("UPDATE turns SET facts = '{\"x\": 1, \"y\": 3}' WHERE index_ = 1")
+    assert [turn.facts for turn in run.episode("1-0-0").turns] == facts
+    assert run.turn_columns(["x", "y"]).facts == {"x": [1, 1], "y": [2, 3]}
+    run.writer().close()
+    assert run.turn_columns(["x", "y"]).facts == {"x": [1, 1], "y": [2, 3]}
+
+
 def test_the_same_episode_again_is_not_a_second_one(run, writer):
     writer.record([episode(total=0.0), episode(id="1-0-1")])
     seen = run.episodes(sort="seq")[-1].seq

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 ESCAPE = "\ue0ff"
@@ -42,7 +43,25 @@ def from_json(text: str | None) -> Any:
 
 def facts_to_json(facts: dict[str, Any]) -> str:
     """JSON that SQLite can look into as well: NaN becomes null and an infinity 9e999."""
-    return "{" + ",".join(f"{json.dumps(name)}:{_fact(value)}" for name, value in facts.items()) + "}"
+    return _object(_facts(facts))
+
+
+def facts_by_turn(all_facts: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
+    """For each turn (JSON, whether it holds only what differs from the turn before)."""
+    before: dict[str, str] = {}
+    for facts in all_facts:
+        now = _facts(facts)
+        partly = bool(before) and before.keys() <= now.keys()
+        yield _object({name: value for name, value in now.items() if before.get(name) != value} if partly else now), partly
+        before = now
+
+
+def _facts(facts: dict[str, Any]) -> dict[str, str]:
+    return {json.dumps(name): _fact(value) for name, value in facts.items()}
+
+
+def _object(parts: dict[str, str]) -> str:
+    return "{" + ",".join(f"{name}:{value}" for name, value in parts.items()) + "}"
 
 
 def _fact(value: Any) -> str:

@@ -13,6 +13,7 @@ from backend.records import UNSCORED
 from backend.store import codec
 from backend.store.tables import reading
 
+TURNS_AT_ONCE = 20_000
 MOST_PATHS = 100
 """SQLite's functions take 127 arguments."""
 
@@ -79,13 +80,27 @@ def turn_columns(run: Path, facts: Sequence[str]) -> TurnColumns:
     file = run / "run.db"
     if not file.exists():
         return TurnColumns((), {name: () for name in facts})
-    rest = ("FROM turns WHERE facts <> '{}' AND episode IN (SELECT seq FROM episodes WHERE phase = 'train') "
-            "ORDER BY episode, index_")
     with reading(file) as connection:
         connection.row_factory = None
         connection.execute("BEGIN")
-        episodes = [seq for (seq,) in connection.execute(f"SELECT episode {rest}")]
-        return TurnColumns(episodes, _values(connection, "facts", facts, rest, len(episodes)))
+        kept = connection.execute("SELECT 1 FROM pragma_table_info('turns') WHERE name = 'partly'").fetchone()
+        partly = "partly" if kept else "0"
+        rows = connection.execute(
+            f"SELECT episode, facts, {partly} FROM turns WHERE (facts <> '{{}}' OR {partly}) AND episode IN "
+            "(SELECT seq FROM episodes WHERE phase = 'train') ORDER BY episode, index_")
+        episodes: list[int] = []
+        told: dict[str, list[Any]] = {name: [] for name in facts}
+        now: dict[str, Any] = {}
+        while some := rows.fetchmany(TURNS_AT_ONCE):
+            episodes += [episode for episode, _, _ in some]
+            wholes = []
+            for changed, (_, _, only_changes) in zip(json.loads(f"[{','.join(cell for _, cell, _ in some)}]"), some,
+                                                     strict=True):
+                now = {**now, **changed} if only_changes else changed
+                wholes.append(now)
+            for name, values in told.items():
+                values += [whole.get(name) for whole in wholes]
+        return TurnColumns(episodes, dict(told))
 
 
 def _values(connection: sqlite3.Connection, column: str, names: Sequence[str], rest: str,

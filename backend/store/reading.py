@@ -282,6 +282,12 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         """None in a file that was made before there was such a column."""
         return row[column] if column in row.keys() else None
 
+    facts: dict[str, Any] = {}
+    by_turn = []
+    for turn in turns:
+        told = value(turn["facts"]) or {}
+        facts = {**facts, **told} if newer(turn, "partly") else told
+        by_turn.append(facts)
     return Episode.model_validate({
         "id": text(row["id"]), "phase": row["phase"], "step": row["step"], "attempt": row["attempt"],
         "group": row["group_"], "sample": row["sample"],
@@ -299,9 +305,9 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
             "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]),
             "tool": text(turn["tool"]),
             "arguments": value(turn["arguments"]), "result": text(turn["result"]), "shown": text(turn["shown"]),
-            "reward": turn["reward"], "done": bool(turn["done"]), "facts": value(turn["facts"]) or {},
+            "reward": turn["reward"], "done": bool(turn["done"]), "facts": facts,
             "tokens": turn["tokens"], "model_seconds": turn["model_seconds"], "seconds": turn["seconds"],
             "fault": codec.from_json(turn["fault"]), "cut": bool(turn["cut"]),
             "images": value(newer(turn, "images")) or (),
-        } for turn in turns],
+        } for turn, facts in zip(turns, by_turn, strict=True)],
     })

@@ -29,7 +29,7 @@ RUN: dict[str, dict[str, type]] = {
                 "judged": str, "images": str, "parent": str},
     "turns": {"episode": int, "index_": int, "said": str, "thought": str, "tool": str, "arguments": str, "result": str,
               "shown": str, "reward": float, "done": int, "facts": str, "tokens": int, "model_seconds": float,
-              "seconds": float, "fault": str, "cut": int, "images": str},
+              "seconds": float, "fault": str, "cut": int, "images": str, "partly": int},
     "curves": {"step": int, "name": str, "environment": str, "mean": float, "low": float, "high": float, "scored": int,
                "all_": int},
     "steps": {"step": int, "at": float},

@@ -183,9 +183,10 @@ class RunWriter:
         connection.executemany(_insert("turns"), [(
             seq, turn.index, long(escape(turn.said)), long(escape(turn.thought)), _text(turn.tool),
             long(to_json(turn.arguments)), long(_text(turn.result)), long(_text(turn.shown)), _number(turn.reward),
-            turn.done, facts(turn.facts), turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut,
-            long(to_json(list(turn.images) or None)))
-            for turn in episode.turns])
+            turn.done, told, turn.tokens, turn.model_seconds, turn.seconds, _fault(turn.fault), turn.cut,
+            long(to_json(list(turn.images) or None)), partly)
+            for turn, (told, partly) in zip(episode.turns, codec.facts_by_turn(turn.facts for turn in episode.turns),
+                                            strict=True)])
         if self._indexed:
             indexing.add(connection, seq, episode)
 
