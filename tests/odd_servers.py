@@ -4,6 +4,7 @@
 """
 
 import random
+import time
 from typing import Literal
 
 from backend.environments.servers import run
@@ -100,6 +101,14 @@ def build(sessions: int):
         def reset(self, seed=None):
             raise RuntimeError("no map")
 
+    class Stuck(Walk):
+        """Takes its time over the second move."""
+
+        def step(self, action, timeout_s=None, **more):
+            if self.steps:
+                time.sleep(3)
+            return super().step(action, timeout_s, **more)
+
     class Alike(Walk):
         def start(self, seed) -> int:
             return 7
@@ -107,7 +116,8 @@ def build(sessions: int):
     whole = FastAPI()
     whole.get("/health")(lambda: {"status": "healthy"})
     for kind, held in ((Walk, sessions), (DropsSeed, sessions), (HidesSeed, sessions), (Leaks, sessions),
-                       (Shared, sessions), (Breaks, sessions), (Alike, sessions), (type("Small", (Walk,), {}), 3)):
+                       (Shared, sessions), (Breaks, sessions), (Alike, sessions), (Stuck, sessions),
+                       (type("One", (Walk,), {}), 1), (type("Small", (Walk,), {}), 3)):
         name = kind.__name__.lower()
         whole.mount(f"/{name}", create_app(kind, Turn, Seen, env_name=name, max_concurrent_envs=held))
     return whole

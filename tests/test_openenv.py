@@ -232,7 +232,8 @@ def test_sudoku_on_a_textarena_server_is_played_by_row_column_and_value(served):
 
 
 def test_any_other_textarena_game_is_played_by_message(served):
-    play = played(served, "guess", ("act", {"message": "[5]"}), ("act", {"message": "nothing"}))
+    games = (played(served, "guess", ("act", {"message": "[5]"}), ("act", {"message": "nothing"})) for _ in range(4))
+    play = next(game for game in games if not game.turns[0].done)  # it draws without the seed, and 5 may be right
     assert play.opening.startswith("[GAME]") and play.turns[0].result.startswith("[Player] [5]\n[GAME]")
     assert play.facts["invalid_moves"] == 1 and play.facts["won"] is None
 

@@ -156,6 +156,21 @@ def test_an_environment_to_which_no_term_applies_is_red():
     assert other["Good or random"].level == "red" and "no reward term" in other["Good or random"].seen
 
 
+def test_a_server_with_one_session_is_played_through_and_told_to_have_more(odd):
+    looked = found(asked(f"openenv+{odd}/one"))
+    assert looked["Sessions"].level == "red" and looked["Sessions"].seen.startswith("1 of 8 sessions opened")
+    assert "its one session is taken" in looked["Sessions"].seen and looked["Fresh start"].level == "amber"
+    assert looked["Episodes"].level == "green" and looked["Same seed"].level == "green"
+
+
+def test_a_call_that_hangs_ends_the_look_at_once(odd, monkeypatch):
+    monkeypatch.setattr("backend.preflight.repeats.PATIENCE", 0.3)
+    began = time.monotonic()
+    looked = found(asked(f"openenv+{odd}/stuck"))
+    assert time.monotonic() - began < 8 and "got no answer within 0.3 s" in looked["Episodes"].seen
+    assert list(looked) == ["Settings", "Start", "Episodes"]
+
+
 # -------------------------------------------------------------------------------------------------- what the model sees
 
 

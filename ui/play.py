@@ -151,7 +151,7 @@ def page(read_only: bool) -> str:
     <form class="o-setup" autocomplete="off">
       <div class="o-segments" role="radiogroup" aria-label="Environment">{pills}</div>
       <label class="o-setup-use"><span class="o-sr">Another environment</span><input type="text" name="use"
-        placeholder="or where it comes from: openenv+http://…" spellcheck="false" autocomplete="off"></label>
+        placeholder="or its address: openenv+http://…" spellcheck="false" autocomplete="off"></label>
       <label class="o-setup-seed"><span>Seed</span><input type="text" name="seed" inputmode="numeric" value="0"
         autocomplete="off"></label>
       <label class="o-setup-worth"><span>Worth by</span><select name="worth"></select></label>

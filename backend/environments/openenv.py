@@ -119,8 +119,9 @@ class OpenEnvSession:
         message, code = str(data.get("message", "no reason given"))[:2000], data.get("code")
         if code == "CAPACITY_REACHED":
             held = data.get("max_sessions")
-            return EnvironmentFailed(f"{self._base_url} is full: all its {held or ''} sessions are taken. Start it "
-                                     "with more sessions (MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
+            taken = "its one session is" if held == 1 else f"all its {held or ''} sessions are"
+            return EnvironmentFailed(f"{self._base_url} is full: {taken} taken. Start it with more sessions "
+                                     "(MAX_CONCURRENT_ENVS), or play fewer episodes per step.")
         if code == "VALIDATION_ERROR":
             first: dict[str, Any] = next(iter(data.get("errors") or []), {})
             return _Refused(f"{'.'.join(map(str, first.get('loc', ())))} {first.get('msg', message)}".strip()[:500])

@@ -87,7 +87,7 @@ def sessions(asked: EnvironmentSpec, batch: Batch, group: int) -> Finding:
 
 def pace(asked: EnvironmentSpec, batch: Batch, turns: float) -> Finding:
     """`turns`: calls of an episode, on average."""
-    if not batch.resets or not batch.calls:
+    if not batch.resets or not batch.calls or not turns:
         return Line("Time", asked.id).amber("no call could be timed", "See the lines above.")
     reset, call = statistics.median(batch.resets), statistics.median(batch.calls)
     slowest_reset, slowest_call = max(batch.resets), max(batch.calls)

@@ -51,14 +51,14 @@ class Repeats:
     first: Seen
     again: Seen
     """The same task with the same calls, after an episode was played in between."""
-    together: tuple[Seen, Seen]
+    together: tuple[Seen, ...]
     """The same task twice at once, call by call in turn."""
     others: tuple[Seen, ...]
 
     @property
     def fault(self) -> Fault | None:
-        every = (*self.untouched, self.first, self.again, *self.together)
-        return next((seen.fault for seen in every if seen.fault), None)
+        """Of an episode played alone."""
+        return next((seen.fault for seen in (*self.untouched, self.first, self.again) if seen.fault), None)
 
     @property
     def steady(self) -> bool:
@@ -70,14 +70,19 @@ async def repeated(source: Source, asked: EnvironmentSpec, tasks: list[Task]) ->
     async def alone(task: Task, calls: int = CALLS) -> Seen:
         return (await _seen([Playthrough(source, asked, patience=PATIENCE)], task, calls))[0]
 
-    fresh = await alone(tasks[0], calls=0)
-    if fresh.fault:
-        return Repeats((), fresh, fresh, (fresh, fresh), ())
-    untouched = (fresh, *[await alone(tasks[0], calls=0) for _ in range(UNTOUCHED - 1)])
-    first, again = await alone(tasks[0]), await alone(tasks[0])
+    untouched: list[Seen] = []
+    for calls in (*[0] * UNTOUCHED, CALLS, CALLS):  # one that hangs costs a minute, so the first is the last
+        untouched.append(await alone(tasks[0], calls))
+        if untouched[-1].fault:
+            return Repeats((), untouched[-1], untouched[-1], (), ())
+    *untouched, first, again = untouched
     two = await _seen([Playthrough(source, asked, patience=PATIENCE) for _ in range(2)], tasks[0])
-    others = [await alone(task) for task in tasks[1:OTHERS + 1]]
-    return Repeats(untouched, first, again, (two[0], two[1]), tuple(others))
+    others: list[Seen] = []
+    for task in tasks[1:OTHERS + 1]:
+        others.append(await alone(task))
+        if others[-1].fault:
+            break
+    return Repeats(tuple(untouched), first, again, tuple(two), tuple(others))
 
 
 async def _seen(plays: list[Playthrough], task: Task, calls: int = CALLS) -> list[Seen]:
@@ -152,6 +157,9 @@ def leaks(asked: EnvironmentSpec, repeats: Repeats) -> Finding:
     if first.answers != again.answers:
         return line.amber("a second episode began as the first did, but the same calls got other answers",
                           "If the environment has no chance of its own, something is left over from the one before.")
+    if fault := next((seen.fault for seen in repeats.together if seen.fault), None):
+        return line.amber(f"a second episode begins as the first did, but two at once can't be played: {fault.message}",
+                          "See the line about sessions.")
     if not all(_alike(first, other) for other in repeats.together):
         return line.red("two episodes played at once disturb each other: the same calls got other answers than alone",
                         remedy)

@@ -45,7 +45,7 @@ def _apart(sentence: str, otherwise: str) -> tuple[str, str]:
     if not remedy:
         return said, otherwise
     start = remedy[0] if "://" in remedy.split()[0] else remedy[0].upper()
-    return said, f"{start}{remedy[1:].rstrip('.')}."
+    return said, f"{start}{remedy[1:].rstrip('.')}" + ("" if remedy.endswith("?") else ".")
 
 
 class _View:
@@ -97,8 +97,8 @@ def _played(spec: RunSpec, asked: EnvironmentSpec, there: Source, description: D
     say(f"playing one task of {asked.id} again and again")
     seen = asyncio.run(repeats.repeated(there, asked, tasks))
     if seen.fault:
-        yield Line("Episodes", asked.id).red(f"none could be played: {seen.fault.message}",
-                                             "See the environment's log.")
+        yield Line("Episodes", asked.id).red(*_apart(f"none could be played: {seen.fault.message}",
+                                                     "See the environment's log."))
         return
     yield repeats.same_task(asked, seen)
     yield repeats.different_tasks(asked, seen)
@@ -112,7 +112,7 @@ def _played(spec: RunSpec, asked: EnvironmentSpec, there: Source, description: D
     terms, wrong = _terms(spec, asked, description)
     yield from wrong
     say(f"playing {trial.EPISODES} episodes of {asked.id} with each player")
-    trials = asyncio.run(trial.tried(there, asked, tasks, terms, budget.guessed, spec.seed))
+    trials = asyncio.run(trial.tried(there, asked, tasks, terms, budget.guessed, spec.seed, max(1, opened.opened)))
     yield trial.episodes(asked, trials)
     yield trial.facts(asked, trials, description.facts)
     yield from trial.each_term(asked, trials, terms)

@@ -46,12 +46,12 @@ class Trial:
 
 
 async def tried(source: Source, asked: EnvironmentSpec, tasks: Sequence[Task], terms: Terms, tokens: Tokens,
-                seed: int) -> list[Trial]:
-    """The best player's first, where there is one, and the random player's last."""
+                seed: int, at_once: int = AT_ONCE) -> list[Trial]:
+    """The best player's first, where there is one, and the random player's last. `at_once`: sessions there are."""
     trials: list[Trial] = []
     known = list(players(asked.use).items())
     for name, player in known[:1] + known[1:][-1:]:
-        plays = await played_all(player, source, asked, tasks[:EPISODES], seed, AT_ONCE)
+        plays = await played_all(player, source, asked, tasks[:EPISODES], seed, min(AT_ONCE, at_once))
         scored = [play for play in plays if play.status() not in UNSCORED]
         facts = [{**play.facts, "truncated": False, "completion_tokens": tokens(play)} for play in scored]
         firsts = [tuple(first_messages(asked, source.describe(), play.opening)) for play in scored]
