@@ -117,7 +117,7 @@ def test_the_picture_is_of_the_turn_and_in_the_theme_that_was_asked_for(store, r
 def test_an_upload_becomes_a_run_and_names_the_lines_it_skipped(store):
     site = client(store, Launcher(store))
     body = json.dumps(ROW) + "\n{torn <b>\n" + json.dumps(ROW)
-    got = site.post("/share/import?format=openai&name=" + "..%2Fmine%20%3Cb%3E.jsonl", content=body, headers={"X-Ortam": "import"})
+    got = site.post("/share/import?format=openai&name=..%2Fmine%20%3Cb%3E.jsonl", content=body, headers={"X-Ortam": "import"})
     told = got.json()
     assert got.status_code == 200 and store.run(told["run"]).count_episodes() == 2
     assert "Line 2" in told["html"] and "<b>.jsonl" not in told["html"]
@@ -188,8 +188,8 @@ def test_every_viewer_has_a_drawing_of_all_turns_in_one_size(named):
     dot = ("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
            "rkJggg==")
     images = [(dot,), ("data:image/png;base64,aGk=",)] if named == "screen" else [(), ()]
-    turns = [Turn(index=k, tool="bash" if named == "terminal" else "t\ud800", arguments={"command": "ls \x1b[31m"}, images=images[k],
-                  result="a\nb", facts=facts[k + 1]) for k in range(2)]
+    turns = [Turn(index=k, tool="bash" if named == "terminal" else "t\ud800", arguments={"command": "ls \x1b[31m"},
+                  images=images[k], result="a\nb", facts=facts[k + 1]) for k in range(2)]
     episode = Episode(id="x", step=1, group=0, sample=0, environment="e", status="lost", start_facts=facts[0],
                       facts={"won": False, **{k: v for fact in facts for k, v in fact.items()}}, turns=turns)
     for dark in (False, True):

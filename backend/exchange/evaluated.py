@@ -51,11 +51,8 @@ def _rollout(row: Mapping[str, Any], told: Mapping[str, Any]) -> Conversation:
         raise Odd("it holds neither a prompt nor a completion")
     prompt, rest = split(_decoded(row.get("prompt")), _decoded(row.get("completion")) or [])
     fault = _fault(row.get("error"))
-    metrics = row.get("metrics") if isinstance(row.get("metrics"), Mapping) else {}
-    timing = row.get("timing") if isinstance(row.get("timing"), Mapping) else {}
-    spent = number(timing.get("total_ms"))
-    usage = row.get("token_usage") if isinstance(row.get("token_usage"), Mapping) else {}
-    tokens = number(usage.get("output_tokens"))
+    metrics, spent = _part(row, "metrics"), number(_part(row, "timing").get("total_ms"))
+    tokens = number(_part(row, "token_usage").get("output_tokens"))
     return Conversation(
         prompt, rest, phase="eval", task=row.get("example_id", row.get("task")), alike=row.get("example_id"),
         environment=word(row.get("env_id")) or word(told.get("env_id")), model=word(row.get("model")) or word(told.get("model")),
@@ -64,6 +61,11 @@ def _rollout(row: Mapping[str, Any], told: Mapping[str, Any]) -> Conversation:
         total=None if fault else number(row.get("reward")),
         tokens=int(tokens) if tokens is not None and 0 <= tokens < 1e12 else None,
         seconds=None if spent is None else spent / 1000)
+
+
+def _part(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = whole.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _decoded(value: Any) -> Any:
@@ -116,11 +118,10 @@ def _ends(trace: Any, row: Mapping[str, Any]) -> list[Conversation]:
         if not isinstance(node, Mapping) or not (parent is None or whole(parent, place - 1) is not None):
             raise Odd(f"node {place + 1} of a trace doesn't come after another")
         followed.add(parent)
-    errors = trace.get("errors") if isinstance(trace.get("errors"), list) else []
-    fault = _fault(errors[0]) if errors else None
+    errors = trace.get("errors")
+    fault = _fault(errors[0]) if isinstance(errors, list) and errors else None
     scores, weights, total = _rewards(trace.get("rewards"), fault is not None)
-    task = trace.get("task") if isinstance(trace.get("task"), Mapping) else {}
-    env = row.get("env") if isinstance(row.get("env"), Mapping) else {}
+    task, env = _part(trace, "task"), _part(row, "env")
     key = task.get("key") or task.get("hash")
     calls = [call for call in trace.get("calls") or [] if isinstance(call, Mapping)]
     ends = []

@@ -154,7 +154,8 @@ def _call(call: Any) -> tuple[Any, str, Any]:
             return None, "", call
     if not isinstance(call, Mapping):
         return None, "", call
-    function = call.get("function") if isinstance(call.get("function"), Mapping) else call
+    inside = call.get("function")
+    function = inside if isinstance(inside, Mapping) else call
     arguments = function.get("arguments")
     name = function.get("name")
     return call.get("id"), name if isinstance(name, str) else "" if name is None else _as_json(name), _read(arguments)

@@ -31,7 +31,8 @@ def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
 
     terms = list(dict.fromkeys([*(term.name for term in choice.run.spec.rewards), *_last_terms(choice.run)]))
     schema = _schema(terms)
-    n, rows = 0, []
+    n = 0
+    rows: list[dict[str, Any]] = []
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         def flush() -> None:
             writer.write_table(pyarrow.Table.from_pylist(rows, schema))
@@ -97,7 +98,7 @@ def _row(episode: Episode, terms: list[str]) -> dict[str, Any]:
 
 
 def _cells(record: dict[str, Any], as_json: tuple[str, ...]) -> dict[str, Any]:
-    cells = {}
+    cells: dict[str, Any] = {}
     for name, value in record.items():
         if name in as_json:
             cells[name] = codec.to_json(value)

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from backend.errors import OrtamError
 from backend.exchange import Choice
 from backend.records import UNSCORED, Episode, RunSpec
+from backend.signal.one_group import parted, said
+from backend.signal.parting import parting
 from backend.store import Run, Store, curves
+from backend.store.counting import cause
 from ui import badges, shell
 from ui.player import Setting, player
 from ui.replay import viewer_of
@@ -68,11 +72,20 @@ def _group_head(choice: Choice, spec: RunSpec, episodes: Sequence[Episode]) -> s
     told += [f"mean total {number(sum(scored) / len(scored))}"] if scored else ["none scored"]
     if unscored := sum(episode.status in UNSCORED for episode in episodes):
         told.append(f"{unscored} unscored")
-    alike = len(set(scored)) == 1 and len(scored) > 1
-    lesson = ('<p class="o-lede">Every scored episode was worth the same, so this group taught nothing: without a '
-              "difference there is no gradient.</p>" if alike else "")
     return (f'<div class="o-shared-head"><h1 class="o-title">{text(spec.name)}, step {step}, group {group}</h1>'
-            f'<p class="o-lede o-num">{" · ".join(told)} {badges.purity(episodes)}</p>{lesson}{_shared(choice.run)}</div>')
+            f'<p class="o-lede o-num">{" · ".join(told)} {badges.purity(episodes)}</p><p class="o-lede">'
+            f"{text(_lesson(episodes))}</p>{_shared(choice.run)}</div>")
+
+
+def _lesson(episodes: Sequence[Episode]) -> str:
+    """What is sure of the group, and where it parts."""
+    scored = [episode for episode in episodes if episode.total is not None]
+    why: Any = cause([episode.status for episode in scored], [episode.total for episode in scored if episode.total is not None])
+    played = [episode for episode in episodes if episode.status not in UNSCORED]
+    told = [said(episodes, why, learnt=episodes[0].phase == "train")]
+    if len(played) > 1:
+        told.append(parted(parting(played), len(played)))
+    return " ".join(told)
 
 
 # -------------------------------------------------------------------------------------------------------------- a run

@@ -44,8 +44,8 @@ def menu(choice: Choice, query: str, hub: bool = False) -> str:
 
 def _to_the_hub() -> str:
     return ('<form class="o-to-hub"><label><b>Hub</b><input name="to" required placeholder="owner/name" autocomplete="off" '
-            'spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*/[A-Za-z0-9][A-Za-z0-9_.\\-]*" title="The dataset\'s name on the '
-            'Hub, such as owner/name"></label><button class="o-button o-small">Send</button><label class="o-small o-muted">'
+            'spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*/[A-Za-z0-9][A-Za-z0-9_.\\-]*" title="Of a dataset on '
+            'the Hub, such as owner/name"></label><button class="o-button o-small">Send</button><label class="o-small o-muted">'
             '<input type="checkbox" name="public">for everyone to see; else private</label></form>')
 
 
@@ -86,7 +86,8 @@ def _drawn(choice: Choice, episode, save) -> int:
 
 def _line_sizes(choice: Choice) -> float:
     """Mean bytes of an episode's line."""
-    sizes = [len(line) for line in lines.lines(Choice(choice.run, sort="-seq", limit=SAMPLED, group=choice.group, phase=choice.phase))]
+    newest = Choice(choice.run, sort="-seq", limit=SAMPLED, group=choice.group, phase=choice.phase)
+    sizes = [len(line) for line in lines.lines(newest)]
     return sum(sizes) / len(sizes)
 
 

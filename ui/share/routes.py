@@ -57,8 +57,8 @@ def add(app, store, launcher) -> None:
             headers = {**NOT_A_PAGE, **attachment(named(choice, asked), FORMATS[format].SUFFIX)}
             if format in ("png", "gif"):
                 return Response(picture(choice, format, asked), media_type=f"image/{format}", headers=headers)
-            if hasattr(FORMATS[format], "lines"):
-                return StreamingResponse(packed(FORMATS[format].lines(choice)), media_type="application/octet-stream",
+            if streamed := getattr(FORMATS[format], "lines", None):
+                return StreamingResponse(packed(streamed(choice)), media_type="application/octet-stream",
                                          headers=headers)
             if not writing.acquire(blocking=False):
                 return PlainTextResponse("Other files are being written; try again in a moment.", 503, NOT_A_PAGE)

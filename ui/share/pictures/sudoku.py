@@ -33,8 +33,8 @@ def _frame(grid, dark: bool) -> Image.Image:
             paper.box(x + 3, y + 3, cell - 6, cell - 6, None, "error" if grid.refused else "accent", 5, 2.5)
     for k in sorted(range(1, grid.size), key=lambda k: k % block == 0):
         heavy = k % block == 0
-        for points in ([(AROUND + k * cell, AROUND), (AROUND + k * cell, AROUND + whole)],
-                       [(AROUND, AROUND + k * cell), (AROUND + whole, AROUND + k * cell)]):
-            paper.line(points, "muted" if heavy else "line", 2 if heavy else 1)
+        at, end, colour, thick = AROUND + k * cell, AROUND + whole, "muted" if heavy else "line", 2 if heavy else 1
+        paper.line([(at, AROUND), (at, end)], colour, thick)
+        paper.line([(AROUND, at), (end, at)], colour, thick)
     paper.box(AROUND, AROUND, whole, whole, None, "muted", 4, 2)
     return paper.done()
