@@ -13,8 +13,6 @@ from ui.compare_curves import Drawn
 
 MOST = 40
 """Runs at once; lines of more can't be told apart."""
-TOLD_BY = 2
-"""Settings that tell runs of one name apart."""
 
 
 @dataclass
@@ -46,17 +44,22 @@ class Chosen:
         return [setting for setting in settings(self.specs) if setting.differs]
 
     @cached_property
-    def labels(self) -> list[str]:
-        """Each run's name; where several have one, what is set differently, and where that doesn't do it, the id."""
-        names = [spec.name for spec in self.specs]
-        if len(set(names)) == len(names):
-            return names
-        told = [name if names.count(name) == 1 else f"{name} · {self._told_by(place)}" for place, name in enumerate(names)]
-        return [label if told.count(label) == 1 else run.id for label, run in zip(told, self.runs, strict=True)]
+    def names(self) -> list[tuple[str, str]]:
+        """Each run's name, and what tells it from others of that name: what is set differently, else the id."""
+        told = []
+        for place, spec in enumerate(self.specs):
+            same = [k for k, other in enumerate(self.specs) if other.name == spec.name]
+            words = "" if len(same) == 1 else self._in_words(telling(self.differing, same), place)
+            told.append((spec.name, words))
+        return [(self.runs[place].id, "") if told.count(label) > 1 else label for place, label in enumerate(told)]
 
-    def _told_by(self, place: int) -> str:
-        few = sorted(self.differing, key=lambda setting: len(setting.title))[:TOLD_BY]
-        return ", ".join(f"{setting.title.lower()} {spelled(setting.values[place])}" for setting in few)
+    @cached_property
+    def labels(self) -> list[str]:
+        return [" · ".join(filter(None, name)) for name in self.names]
+
+    @staticmethod
+    def _in_words(by: Sequence[Setting], place: int) -> str:
+        return ", ".join(f"{setting.title} {spelled(setting.values[place])}" for setting in by)
 
     # ----------------------------------------------------------------------------------------------------- as lines
 
@@ -106,12 +109,24 @@ class Chosen:
             asked = [setting for setting in self.differing if setting.path != "seed"]
         else:
             asked = [setting for setting in self.differing if setting.path == by]
-        found: dict[str, tuple[str, list[int]]] = {}
+        found: dict[str, list[int]] = {}
         for place in range(len(self.runs)):
-            values = [setting.values[place] for setting in asked]
-            words = ", ".join(f"{setting.title} {spelled(value)}" for setting, value in zip(asked, values, strict=True))
-            found.setdefault(json.dumps(values, default=str), (words or "all runs", []))[1].append(place)
-        return found
+            found.setdefault(json.dumps([setting.values[place] for setting in asked], default=str), []).append(place)
+        short = telling(asked, [members[0] for members in found.values()])
+        return {key: (self._in_words(short, members[0]) or "all runs", members) for key, members in found.items()}
+
+
+def telling(settings_: Sequence[Setting], places: Sequence[int]) -> list[Setting]:
+    """The few short ones that tell these runs apart, as far as any do."""
+    short = sorted(settings_, key=lambda setting: max(len(spelled(setting.values[place])) for place in places))
+    chosen_: list[Setting] = []
+    apart = 1
+    for setting in short:
+        together = len({json.dumps([one.values[place] for one in (*chosen_, setting)], default=str) for place in places})
+        if together > apart:
+            chosen_.append(setting)
+            apart = together
+    return chosen_
 
 
 def spelled(value: object, most: int = 40) -> str:

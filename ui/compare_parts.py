@@ -9,6 +9,7 @@ from ui.compare_chosen import Chosen, spelled
 from ui.compare_curves import COLOURS, DASHES, Drawn
 from ui.written import attribute, counted, named, number, seconds, text
 
+SHORT = 24
 LONG = 72
 """Characters of a setting's value that show before it is opened."""
 STROKES = {"solid": "", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4"}
@@ -23,6 +24,20 @@ def sample(place: int) -> str:
     look = look_of(place)
     return (f'<svg class="o-compare-line" width="26" height="10" viewBox="0 0 26 10" aria-hidden="true"><path d="M1 5h24" '
             f'stroke="var(--o-{look["colour"]})" stroke-dasharray="{STROKES[look["dash"]]}"/></svg>')
+
+
+def called(group: Chosen, place: int) -> str:
+    """A run's label of which the end that tells it apart stays in sight."""
+    name, tail = group.names[place]
+    return (f'<span class="o-compare-name"><span>{text(name)}</span>' + (f"<span>· {text(tail)}</span>" if tail else "")
+            + "</span>")
+
+
+def short(label: str, name: str = "", tail: str = "") -> str:
+    """For the line of a chart under the pointer."""
+    if len(label) <= SHORT or not tail:
+        return label
+    return f"{name[:max(4, SHORT - len(tail) - 2)]}… {tail}"
 
 
 def problems(sentences: Sequence[str]) -> str:
@@ -42,7 +57,7 @@ def _chosen(group: Chosen, place: int, line: int | None) -> str:
     progress = run.progress()
     drawn = "" if line is None else sample(line)
     return (f'<li data-run="{named(run.id)}">{drawn}<a href="/run?id={attribute(run.id)}" title="{attribute(run.id)}">'
-            f"{text(label)}</a>{shell.chip(run.status(), run=True)}"
+            f"{called(group, place)}</a>{shell.chip(run.status(), run=True)}"
             f'<span class="o-muted o-small o-num">step {progress.step:,} of {progress.steps:,}</span>'
             f'<button type="button" class="o-icon" data-do="remove" aria-label="Leave out {attribute(label)}" '
             'title="Leave out">×</button></li>')
@@ -85,7 +100,7 @@ def legend(drawn: Sequence[Drawn]) -> str:
     """Of lines that aren't one run each."""
     if all(line.kind == "run" for line in drawn):
         return ""
-    rows = "".join(f'<li data-line="{place}">{sample(place)}<span>{text(line.label)}</span>'
+    rows = "".join(f'<li data-line="{place}">{sample(place)}<span title="{attribute(line.label)}">{text(line.label)}</span>'
                    f'<span class="o-muted o-small">{_made_of(line)}</span></li>' for place, line in enumerate(drawn))
     return f'<ul class="o-compare-lines">{rows}</ul>'
 
@@ -191,16 +206,17 @@ def _unlike(group: Chosen) -> dict[str, str]:
 
 def _best(column: Column, told: Sequence[Outcome | None]) -> float | None:
     values = [value for one in told if one is not None and (value := column.value(one)) is not None]
-    if column.best is None or len(values) < 2 or min(values) == max(values):
+    if column.best is None or len(values) < 2:
         return None
-    return column.best(values)
+    found = column.best(values)
+    return found if 2 * values.count(found) <= len(values) else None  # what most have is nothing special
 
 
 def _outcome(group: Chosen, place: int, told: Outcome | None, best: dict[str, float | None]) -> str:
     run, label = group.runs[place], group.labels[place]
     status = told.status if told else run.status()
     first = (f'<th scope="row" data-value="{attribute(label.lower())}"><a class="o-link" href="/run?id={attribute(run.id)}" '
-             f'title="{attribute(run.id)}">{text(label)}</a></th><td data-value="{status}">{shell.chip(status, run=True)}'
+             f'title="{attribute(run.id)}">{called(group, place)}</a></th><td data-value="{status}">{shell.chip(status, run=True)}'
              "</td>")
     if told is None:
         return f'<tr>{first}<td colspan="{len(COLUMNS)}" class="o-muted">Its file can\'t be read.</td></tr>'
@@ -217,13 +233,13 @@ def _cell(column: Column, told: Outcome, best: float | None) -> str:
 
 
 def settings_table(group: Chosen, found: Sequence[Setting], everything: bool) -> str:
-    shown = [setting for setting in found if everything or setting.differs]
+    shown = [setting for setting in found if setting.differs or (everything and setting.values[0] is not None)]
     if len(group.runs) < 2 and not everything:
         return '<p class="o-muted">Add a second run to see what was set differently.</p>'
     if not shown:
         return '<p class="o-muted">Nothing but the name was set differently in these runs.</p>'
-    heads = "".join(f'<th scope="col" title="{attribute(run.id)}">{text(label)}</th>'
-                    for run, label in zip(group.runs, group.labels, strict=True))
+    heads = "".join(f'<th scope="col" title="{attribute(run.id)}">{called(group, place)}</th>'
+                    for place, run in enumerate(group.runs))
     rows = "".join(_setting(setting, everything) for setting in shown)
     return (f'<div class="o-card o-flush o-scroll"><table class="o-table o-compare-table"><thead><tr><th scope="col">Setting'
             f"</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>")
@@ -238,7 +254,7 @@ def _setting(setting: Setting, everything: bool) -> str:
 
 def _value(value: Any) -> str:
     if value is None:
-        return '<span class="o-none">not set</span>'
+        return '<span class="o-compare-unset">not set</span>'
     whole = spelled(value, most=1_000_000)
     if len(whole) <= LONG:
         return text(whole)
