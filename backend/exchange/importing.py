@@ -167,7 +167,7 @@ class _Making:
         """What can be said truthfully: who played what, in how large groups, worth what."""
         usual = self.sizes.most_common(1)[0][1] if self.sizes else 1
         group = min(max(usual, 2), 1024)
-        groups = max(self.in_step.values(), default=1)
+        groups = max(Counter((phase, step) for phase, step, _ in self.sizes).values(), default=1)
         model = self.models.most_common(1)[0][0][:200] if self.models else ""
         terms = []
         for term, weight in self.terms.items():
