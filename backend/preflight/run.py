@@ -33,6 +33,8 @@ def check(spec: RunSpec, model: str | Path, refused: OrtamError | None = None,
 
 def _settings(spec: RunSpec, refused: OrtamError | None) -> Finding:
     line, train = Line("Settings"), spec.train
+    if refused is None and spec.match:
+        return line.green(f"a match: {counted(len(spec.match.players), 'player')}, {spec.plays}")
     if refused is None:
         return line.green(f"{counted(train.steps, 'step')} of {train.episodes_per_step} episodes in groups of "
                           f"{train.group_size}; {spec.model} can be had")
@@ -124,7 +126,8 @@ def _played(spec: RunSpec, asked: EnvironmentSpec, there: Source, description: D
 
     turns = sum(len(play.turns) for play in trials[0].plays) / max(1, len(trials[0].plays))
     yield batch.pace(asked, opened, turns)
-    yield from _model(spec, asked, description, view, trials)
+    if not spec.match:  # its players have tokenizers of their own
+        yield from _model(spec, asked, description, view, trials)
 
 
 def _terms(spec: RunSpec, asked: EnvironmentSpec, description: Description) -> tuple[Terms, list[Finding]]:
