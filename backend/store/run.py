@@ -207,7 +207,7 @@ class Run:
         told = self._told("SELECT value FROM metrics WHERE name = 'games'")
         tasks = 1 if match.fork else match.held_out or self.spec.environments[0].tasks.count or 0
         games = int(told[0][0]) if told and told[0][0] else tasks * len(match.players)
-        return played, games, (end - began) / played if played else None
+        return played, games, (end - began) / played if played and began else None
 
     def result(self) -> Result | None:
         try:
