@@ -50,7 +50,8 @@ window.ortamGroup = (element, server) => {
       });
       watcher.observe(card);
     }
-    shown.dots = [...slot.querySelectorAll(".o-scrub i")];
+    shown.dots = [...slot.querySelectorAll(".o-scrub:not(.o-many) i")];
+    shown.ahead = $(".o-ahead");
     shown.scrub = $(".o-scrub");
     $(".o-speed").value = String(speed);
     const order = asked.get("sort");
@@ -70,6 +71,7 @@ window.ortamGroup = (element, server) => {
     shown.dots[shown.turn]?.classList.remove("o-now");
     shown.dots[k]?.classList.add("o-now");
     shown.turn = k;
+    if (shown.ahead) shown.ahead.style.transform = `translateX(${(k + 0.5) / (shown.last + 1) * 100}%)`;
     $(".o-where").textContent = `${k} / ${shown.last}`;
     shown.scrub.setAttribute("aria-valuenow", k);
     shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");

@@ -25,7 +25,8 @@ window.ortamReplay = (element, server) => {
       for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
     shown = {
       player, frames, id: name(player), turn: +player.dataset.turn, last: +player.dataset.turns,
-      cards: [...player.querySelectorAll(".o-turn")], dots: [...player.querySelectorAll(".o-scrub i")],
+      cards: [...player.querySelectorAll(".o-turn")], dots: [...player.querySelectorAll(".o-scrub:not(.o-many) i")],
+      ahead: player.querySelector(".o-ahead"),
       scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where"),
     };
     player.querySelector(".o-speed").value = String(speed);
@@ -49,6 +50,7 @@ window.ortamReplay = (element, server) => {
       parts[k]?.classList.add("o-now");
     }
     shown.turn = k;
+    if (shown.ahead) shown.ahead.style.transform = `translateX(${(k + 0.5) / (shown.last + 1) * 100}%)`;
     shown.player.dataset.turn = k;
     shown.where.textContent = `${k} / ${shown.last}`;
     shown.scrub.setAttribute("aria-valuenow", k);

@@ -14,7 +14,8 @@ from ui.written import attribute, number
 
 SPEEDS = (0.5, 1, 2, 4, 8)
 MANY = 40
-"""Turns above which the line shows ticks instead of dots."""
+"""Turns above which the line shows ticks instead of dots, and what is still ahead under a veil: a browser looks at all
+following dots when one before them changes."""
 BUTTONS = (
     ("first", "Start", "Home", '<path d="M3 3h2v10H3zM13 3v10L6 8z"/>'),
     ("back", "Previous turn", "left", '<path d="M11 3v10L4 8z"/>'),
@@ -90,19 +91,21 @@ def transport(told: Sequence[Mark], now: int, more: str = "") -> str:
         f'<svg viewBox="0 0 16 16" aria-hidden="true">{path}</svg></button>' for does, label, key, path in BUTTONS)
     largest = max((abs(mark.reward) for mark in told if mark.reward is not None and abs(mark.reward) < float("inf")),
                   default=0) or 1
-    dots = "".join(_dot(mark, k == now, largest, many=last > MANY) for k, mark in enumerate(told))
+    many = last > MANY
+    dots = "".join(_dot(mark, k == now and not many, largest) for k, mark in enumerate(told))
+    ahead = f'<span class="o-ahead" style="transform:translateX({(now + .5) / (last + 1):.2%})"></span>' * many
     rewarded = " o-rewarded" * any(mark.reward for mark in told)
     speeds = "".join(f'<option value="{speed}"{" selected" * (speed == 1)}>{speed:g}×</option>' for speed in SPEEDS)
     return (
         f'<div class="o-transport" role="group" aria-label="Turns"><div class="o-buttons">{buttons}</div>'
-        f'<div class="o-scrub{" o-many" * (last > MANY)}{rewarded}" role="slider" tabindex="0" aria-label="Turn" '
+        f'<div class="o-scrub{" o-many" * many}{rewarded}" role="slider" tabindex="0" aria-label="Turn" '
         f'aria-valuemin="0" aria-valuemax="{last}" aria-valuenow="{now}" aria-valuetext="Turn {now} of {last}">'
-        f"{dots}</div>"
+        f"{dots}{ahead}</div>"
         f'<output class="o-where o-num" title="Turns played so far, of those in the episode">{now} / {last}</output>'
         f'{more}<select class="o-speed" aria-label="Speed" title="Speed">{speeds}</select></div>')
 
 
-def _dot(mark: Mark, now: bool, largest: float, many: bool) -> str:
+def _dot(mark: Mark, now: bool, largest: float) -> str:
     css = " ".join(filter(None, [mark.kind, "o-now" * now]))
     bar = ""
     if mark.reward:
