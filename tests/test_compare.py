@@ -1,12 +1,23 @@
 """Comparing: what differs, what came of runs, curves put together, and the tasks two runs played."""
 
+import json
 import math
 import time
 
 import pytest
 
+from backend.cli import main
 from backend.comparing import (
-    LAST, SharedEnvironment, difference, differing, duel, outcome, settings, shared_environments, sign_test, together,
+    LAST,
+    SharedEnvironment,
+    difference,
+    differing,
+    duel,
+    outcome,
+    settings,
+    shared_environments,
+    sign_test,
+    together,
 )
 from backend.comparing.tasks import Task, two_sided
 from backend.records import Episode, Result, RunSpec
@@ -199,3 +210,20 @@ def test_the_sign_test_takes_ten_thousand_tasks_and_none():
     assert math.isclose(two_sided(4900, 5100), 0.04659, rel_tol=1e-3)
     even = Task(1, None, None, (2, 4), (1, 2))
     assert sign_test([even]).even == 1 and sign_test([even]).p is None
+
+
+# ------------------------------------------------------------------------------------------------------ in a terminal
+
+
+def test_runs_are_compared_in_a_terminal(store, capsys):
+    recorded(store, [episode(1, 0)], spec(name="one", seed=1))
+    recorded(store, [episode(1, 0, "env_error")], spec(name="two", seed=2))
+    assert main(["compare", "one", "two", "--runs", str(store.folder)]) == 0
+    told = capsys.readouterr().out
+    assert "seed" in told and "last 20 recorded steps" in told
+    assert main(["compare", "one", "two", "one", "--json", "--runs", str(store.folder)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["total_last"] for one in told["outcomes"]] == [1.0, None]
+    assert [setting["path"] for setting in told["settings"]] == ["seed"]
+    assert main(["compare", "one", "nosuch", "--runs", str(store.folder)]) == 2
+    assert capsys.readouterr().err.startswith("no run in ")

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.test_compare import BASE, episode, recorded, spec
 
 from backend.store import Store
+from tests.test_compare import BASE, episode, recorded, spec
 from ui import compare, compare_curves
 from ui.compare import Asked, AskedPoints, AskedTables, AskedTasks, answer, points_of, tables_of, tasks_of
 from ui.compare_chosen import MOST, chosen

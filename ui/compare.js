@@ -159,7 +159,7 @@ window.ortamCompare = (element, server) => {
       const differs = shape.lines.some((line) => line.kind === "difference");
       return { id: key, section: "compare", title: measure.title, unit: [measure.unit, differs && "B − A"].filter(Boolean).join(" · "), about: measure.about,
         kind: "lines", share: measure.share && !differs,
-        series: shape.lines.map((line) => ({ key: of(key, line.id), label: line.label, colour: line.colour, dash: line.dash, dots: false, width,
+        series: shape.lines.map((line) => ({ key: of(key, line.id), label: line.label, colour: line.colour, dash: line.dash, dots: false, width, clean: shape.lines.length > 4,
           counted: line.kind === "mean", band: line.kind === "mean" && line.n > 1 ? "smallest to largest" : "" })) };
     }));
   };
@@ -185,6 +185,25 @@ window.ortamCompare = (element, server) => {
     said.classList.toggle("o-hidden", !names.length);
     said.textContent = names.length ? `Nothing to draw for ${names.join(", ")}: ${live ? "not measured yet" : "none of these runs measured it"}${by === "difference" ? ", or not both at one step" : ""}.` : "";
   };
+
+  /* The line of the run or the group under the pointer stands out in every chart. */
+  let standing = null, rest = 0;
+  const stand = (label) => {
+    if (standing === label) return;
+    standing = label;
+    for (const plot of element.querySelectorAll(".o-compare-charts .js-plotly-plot")) {
+      const names = plot.data?.map((trace) => trace.name) ?? [];
+      if (names.includes(label) || label === null) window.Plotly.restyle(plot, { opacity: names.map((name) => label === null || name === label ? 1 : 0.12) });
+    }
+  };
+  const pointed = ({ target }) => {
+    const at = target.closest?.(".o-compare-runs > li, .o-compare-lines > li");
+    const line = at && shape?.lines.find((each, place) => at.dataset.run ? each.id === decodeURIComponent(at.dataset.run) : String(place) === at.dataset.line);
+    clearTimeout(rest);
+    rest = setTimeout(() => stand(line && shape.lines.length > 1 ? line.label.replace(/[<>&]/g, " ") : null), 90);
+  };
+  element.addEventListener("pointerover", pointed);
+  element.addEventListener("focusin", pointed);
 
   /* ---------------------------------------------------------------------------------------- choosing curves */
 

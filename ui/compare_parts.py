@@ -216,8 +216,8 @@ def _outcome(group: Chosen, place: int, told: Outcome | None, best: dict[str, fl
     run, label = group.runs[place], group.labels[place]
     status = told.status if told else run.status()
     first = (f'<th scope="row" data-value="{attribute(label.lower())}"><a class="o-link" href="/run?id={attribute(run.id)}" '
-             f'title="{attribute(run.id)}">{called(group, place)}</a></th><td data-value="{status}">{shell.chip(status, run=True)}'
-             "</td>")
+             f'title="{attribute(run.id)}">{called(group, place)}</a></th>'
+             f'<td data-value="{status}">{shell.chip(status, run=True)}</td>')
     if told is None:
         return f'<tr>{first}<td colspan="{len(COLUMNS)}" class="o-muted">Its file can\'t be read.</td></tr>'
     return f'<tr>{first}{"".join(_cell(column, told, best.get(column.field)) for column in COLUMNS)}</tr>'

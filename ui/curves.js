@@ -12,7 +12,8 @@
      section.empty                              nothing to draw yet
      ortamCurves.load()                         fetches Plotly's script now and not with the first points
 
-   A series is { key, label, colour: a token of the stylesheet, band, dots, width?, dash? }. Only charts in sight are drawn,
+   A series is { key, label, colour: a token of the stylesheet, band, dots, width?, dash?, counted?, clean?: smoothed without
+   the line as it was measured }. Only charts in sight are drawn,
    and only when their points changed; zoom and hidden lines stay. The page names Plotly's script in `data-plotly`. */
 (() => {
   const figure = window.ortamFigure;

@@ -137,7 +137,7 @@
       const said = chart.shown.share ? "%{y:.1~%}" : "%{y:.4~g}", raw = chart.shown.share ? ".1~%" : ".4~g";
       const aside = (words) => `  <span style="opacity:.7">${words}</span>`;
       if (series.band) made.push(band(line, x, colour));
-      if (smooth) {
+      if (smooth && !series.clean) {
         made.push({ type: "scatter", mode: "lines", x, y: line.y, connectgaps: false, line: { color: clear(colour, 0.34), width: 1 }, hoverinfo: "skip" });
       }
       made.push({
@@ -171,6 +171,12 @@
     return Math.max(2, Math.ceil((chart.plot.clientWidth || 600) / Math.max(1, points - 1) / 2));
   };
 
+  /* An axis that moved with every step would lay out all its labels anew, and Plotly keeps the size of each one it ever drew. */
+  const roomy = (last, wide, least) => {
+    const piece = Math.max(least, wide > 0 ? 2 ** Math.ceil(Math.log2(wide / 64)) : 0);
+    return piece ? Math.ceil(last / piece) * piece : last;
+  };
+
   const layout = (chart) => {
     const { share, kind } = chart.shown, steps = chart.view.x === "step", [, , name] = unit(chart);
     const text = token("muted"), grid = clear(token("line-2"), 0.45);
@@ -178,14 +184,16 @@
     const ends = xs.flatMap((x) => x.length ? [x[0], x[x.length - 1]] : []);
     const last = ends.length ? Math.max(...ends) : 1, first = ends.length ? Math.min(...ends) : 0;
     const few = steps && last - first < 8;
+    const large = present(chart).some(({ key }) => chart.lines.get(key).y.slice(-1)[0] >= 10000);
+    const end = roomy(steps ? Math.max(last, first + 3) : last, last - first, steps ? 1 : 0);
     const aside = steps && (kind === "shares" || few) ? 0.5 : (last - first) / 80;
     const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickfont: { color: text, size: 11 }, fixedrange: false, automargin: false };
     const said = { step: "step %{x}", episodes: "%{x:,.0f} episodes", tokens: "%{x:,.0f} tokens", time: `%{x:.3~g} ${name}` }[chart.view.x];
     const x = { ...axis, showgrid: false, ticks: "", tickformat: steps ? "~d" : chart.view.x === "time" ? "~g" : "~s", nticks: 8,
       ticksuffix: chart.view.x === "time" ? ` ${name}` : "", unifiedhovertitle: { text: said }, showspikes: true, spikemode: "across",
       spikethickness: -1, spikedash: "dot", spikecolor: text, spikesnap: "cursor", ...(few ? { dtick: 1 } : {}),
-      range: [first - aside, (steps ? Math.max(last, first + 3) : last) + aside] };
-    const y = { ...axis, showline: false, zeroline: !share, nticks: 5, tickformat: share ? ".2~%" : ".3~g", ...heights(chart) };
+      range: [first - aside, end + aside] };
+    const y = { ...axis, showline: false, zeroline: !share, nticks: 5, tickformat: share ? ".2~%" : large ? ".3~s" : ".3~g", ...heights(chart) };
     if (chart.zoom.xaxis) Object.assign(x, { range: toAxis(chart, chart.zoom.xaxis), autorange: false, dtick: undefined });
     if (chart.zoom.yaxis && !(isLog(chart) && chart.zoom.yaxis[0] <= 0)) {
       Object.assign(y, { range: isLog(chart) ? chart.zoom.yaxis.map(Math.log10) : [...chart.zoom.yaxis], autorange: false });

@@ -6,6 +6,7 @@
     environments        list what there is to train in; --import FILE adds an OpenEnv catalog's
     runs                list runs
     show RUN            one run: status, progress, reward terms
+    compare RUN RUN     several runs: what came of them, and what was set differently
     episodes RUN        list episodes
     episode RUN ID      one episode as text
     reprice RUN         what its episodes would be worth by other reward terms
@@ -132,6 +133,12 @@ def _show(store: Store, asked: argparse.Namespace) -> None:
     printing.show(store, store.run(asked.run), asked.json)
 
 
+def _compare(store: Store, asked: argparse.Namespace) -> None:
+    from backend.cli.comparing import compared
+
+    compared(store, asked.refs, asked.json)
+
+
 def _episodes(store: Store, asked: argparse.Namespace) -> None:
     run = store.run(asked.run)
     rows = run.episodes(where=asked.where, sort=asked.sort, limit=asked.limit, find=asked.find)
@@ -213,6 +220,8 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
         (("--checkout",), {"default": "", "metavar": "DIR", "help": "where their repository was cloned to"})]),
     "runs": (_runs, "list runs", [(("search",), {"nargs": "?", "default": "", "help": "words to look for"})]),
     "show": (_show, "show one run", [_RUN]),
+    "compare": (_compare, "hold runs against each other", [
+        (("refs",), {"metavar": "RUN", "nargs": "+", "help": "ids, or unique prefixes of them"})]),
     "episodes": (_episodes, "list episodes", [
         _RUN, (("--where",), {"metavar": "EXPR", "help": "such as 'won and guesses <= 3'"}),
         (("--find",), {"metavar": "WORDS", "help": "in the transcript, such as 'crane -slate tool:guess \"not a word\"'"}),

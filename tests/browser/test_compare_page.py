@@ -11,8 +11,8 @@ from tests.test_compare_page import NASTY, steps
 
 LINES = """key => { const plot = [...document.querySelectorAll('.o-compare-charts figure')].find(figure => figure.querySelector(
     '.o-chart-title').textContent.startsWith(key))?.querySelector('.js-plotly-plot'); return plot?.data ? plot.data
-    .filter(trace => trace.name && trace.mode === 'lines' && trace.hoverinfo !== 'skip' && !trace.fill).map(trace => ({name: trace.name,
-    y: [...trace.y], x: [...trace.x], n: trace.customdata.map(each => each[4])})) : [] }"""
+    .filter(trace => trace.name && trace.mode === 'lines' && trace.hoverinfo !== 'skip' && !trace.fill)
+    .map(trace => ({name: trace.name, y: [...trace.y], x: [...trace.x], n: trace.customdata.map(each => each[4])})) : [] }"""
 
 
 @pytest.fixture(scope="module")
