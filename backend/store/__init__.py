@@ -6,6 +6,7 @@
     runs/<id>/trainer.lock   held while a trainer lives
     runs/<id>/stop           there when a stop was asked for
     runs/<id>/trainer.log    what it printed
+    runs/<id>/live.json      what is being played now    there only while a batch is played
     runs/<id>/result.json    how it ended                written last
     runs/studio.db           the queue, the saved reward sets, environments and filters
     runs/worker.lock         held while a worker serves the folder

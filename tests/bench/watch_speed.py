@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from backend.records import Episode, RunSpec, Turn  # noqa: E402
 from backend.store import Store  # noqa: E402
 from backend.trainer.lookout import Lookout  # noqa: E402
+from ui.lines import View  # noqa: E402
 from ui.watch import Asked, Cursor, answer  # noqa: E402
 
 GROUP, STEP = 8, 16
@@ -51,7 +52,9 @@ def asked(store: Store) -> dict[str, float]:
     known = {name: mark for name, (mark, _) in told["parts"].items()} | {"charts": told["charts"]["mark"]}
     cursors = {name: Cursor(bucket=points["bucket"], step=points["step"]) for name, points in told["points"].items()}
     again = Asked(run="latest", version="older", parts=known, charts=cursors, newest=told["newest"])
-    return {"first paint": best(lambda: answer(store, first)), "news": best(lambda: answer(store, again))}
+    other = again.model_copy(update={"view": View(x="tokens", smooth=0.99)})
+    return {"first paint": best(lambda: answer(store, first)), "news": best(lambda: answer(store, again)),
+            "smoothed": best(lambda: answer(store, other))}
 
 
 def main(steps: int) -> None:
@@ -79,7 +82,8 @@ def main(steps: int) -> None:
             ("look for alarms, an episode", 1, looking / steps / STEP * 1000),
             (f"first paint after {steps:,} steps", 500, told[steps]["first paint"]),
             (f"news after {steps:,} steps", 50, told[steps]["news"]),
-            (f"news after {steps // 10:,} steps", 50, told[steps // 10]["news"])]
+            (f"news after {steps // 10:,} steps", 50, told[steps // 10]["news"]),
+            (f"news, smoothed most and by tokens, after {steps:,} steps", 50, told[steps]["smoothed"])]
     for name, goal, taken in rows:
         print(f"{taken:9.2f} ms   goal {goal:4} ms   {'' if taken <= goal else 'SLOW '}{name}")
 

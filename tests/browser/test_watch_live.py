@@ -145,7 +145,7 @@ def test_zoom_and_legend_stay_while_axis_smoothing_and_scale_change(application,
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 60, steps=4)
     page.mouse.up()
-    page.wait_for_function(f"{RANGE} !== '0,40'")
+    page.wait_for_function(f"{RANGE} !== '1,40'")
     steps = [int(edge) for edge in page.evaluate(RANGE).split(",")]
 
     page.get_by_label("Across").select_option("episodes")
