@@ -1,11 +1,14 @@
 """Forks on the Replay page: who may play on from the turn on screen, whose turns an episode repeats, and its known forks."""
 
+import json
 from typing import Any
 from urllib.parse import urlencode
 
 from backend.errors import OrtamError
+from backend.launcher import matches, starters
 from backend.play import fork_of, forks_of, players_of
-from backend.records import Episode
+from backend.play.keeping import BY
+from backend.records import CheckpointPlayer, Episode, ModelPlayer, PlayerSpec
 from ui import shell
 from ui.written import attribute, counted, number, text
 
@@ -20,7 +23,10 @@ def fork_functions(store, launcher) -> list:
     def forks(asked: dict[str, Any]) -> str:
         return known(store, str(asked.get("run", "")), str(asked.get("id", "")))
 
-    return [forks] if launcher is None else [fork, forks]
+    def fork_by(asked: dict[str, Any]) -> dict[str, str]:
+        return launched(launcher, *(asked.get(name) for name in ("run", "id", "turn", "player")))
+
+    return [forks] if launcher is None else [fork, forks, fork_by]
 
 
 def dialog() -> str:
@@ -33,8 +39,7 @@ def choices(store, run: str, id: str, turn: Any) -> str:
     try:
         fork = fork_of(store, run, id, turn if isinstance(turn, int) else -1)
     except OrtamError as error:
-        sentence = str(error)
-        return shell.problem(f"{sentence[:1].upper()}{sentence[1:]}.".replace("..", "."), kind="warning")
+        return _problem(error)
     asked = fork.asked.environment
     seed = {} if fork.episode.seed is None else {"seed": fork.episode.seed}
     place = {"use": asked.use, **seed, "fork": fork.parent.run, "episode": fork.parent.episode, "turn": fork.parent.turn}
@@ -48,7 +53,40 @@ def choices(store, run: str, id: str, turn: Any) -> str:
     return (f'<p>{told} played again in a fresh session, and every answer is held against the record. What follows is kept as '
             f'an episode of its own, worth what this run\'s terms give.</p><div class="o-fork-choices">'
             f'<div><h3>By hand</h3><a class="o-button o-primary" href="{to()}">Play on</a></div>'
-            f'<div><h3>By a script, to the end</h3><span class="o-row">{scripts}</span></div></div>')
+            f'<div><h3>By a script, to the end</h3><span class="o-row">{scripts}</span></div>{_by_model(store, fork.parent.run, asked.use)}</div>')
+
+
+def _by_model(store, run: str, use: str) -> str:
+    """What its run started from and saved, and the starters made for the game; played by a process of its own."""
+    parent = store.run(run)
+    known = [] if parent.spec.match or parent.spec.model in ("", BY) else [(parent.spec.model, ModelPlayer(model=parent.spec.model))]
+    known += [(f"{name}, a checkpoint of this run", CheckpointPlayer(run=parent.id, checkpoint=name))
+              for name in matches.checkpoints(parent)]
+    known += [(f"starter:{name}", ModelPlayer(model=f"starter:{name}")) for name in starters()
+              if name == use and parent.spec.model != f"starter:{name}"]
+    if not known:
+        return ""
+    options = "".join(f'<option value="{attribute(player.model_dump_json())}">{text(words[:80])}</option>' for words, player in known)
+    return (f'<div><h3>By a model, in a process of its own</h3><span class="o-row"><select aria-label="Model">{options}</select>'
+            '<button type="button" class="o-button" data-do="forkBy">Start it</button></span></div>')
+
+
+def launched(launcher, run: Any, id: Any, turn: Any, player: Any) -> dict[str, str]:
+    """Where the match is watched in which a model plays on, or why there is none."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        whom = TypeAdapter(PlayerSpec).validate_python(json.loads(str(player)))
+        return {"address": f"/arena?{urlencode({'id': matches.fork(launcher, str(run), str(id), int(turn), whom)})}"}
+    except (ValueError, TypeError, ValidationError):
+        return {"problem": shell.problem("This isn't a player that can be asked for; choose one of the list.")}
+    except OrtamError as error:
+        return {"problem": _problem(error)}
+
+
+def _problem(error: OrtamError) -> str:
+    sentence = str(error)
+    return shell.problem(f"{sentence[:1].upper()}{sentence[1:]}.".replace("..", "."), kind="warning")
 
 
 def known(store, run: str, id: str) -> str:

@@ -103,7 +103,7 @@ window.ortamReplay = (element, server) => {
   const acts = {
     first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
     back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
-    play, fork, help: () => dialog.showModal(),
+    play, fork, forkBy, help: () => dialog.showModal(),
   };
 
   // --------------------------------------------------------------------------------------- other episodes, other lists
@@ -158,6 +158,22 @@ window.ortamReplay = (element, server) => {
     }
   }
 
+  async function forkBy(button) {
+    button.disabled = true;
+    button.textContent = "Starting…";
+    const place = forking.querySelector("[data-slot=fork]");
+    try {
+      const answer = await server.fork_by({ run: decodeURIComponent(shown.player.dataset.run), id: shown.id, turn: shown.turn,
+        player: place.querySelector("select").value });
+      if (answer.address) location.href = answer.address;
+      else place.innerHTML = answer.problem;
+    } catch (error) {
+      console.error(error);
+      button.disabled = false;
+      button.textContent = "Start it";
+    }
+  }
+
   async function peers(mine) {
     const strip = await server.peers({ search: location.search });
     if (mine === ticket) slots.group.innerHTML = strip;
@@ -197,7 +213,7 @@ window.ortamReplay = (element, server) => {
   root.addEventListener("click", (event) => {
     if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const act = event.target.closest("[data-do]");
-    if (act) return acts[act.dataset.do]();
+    if (act) return acts[act.dataset.do](act);
     const tab = event.target.closest(".o-tabs [data-view]");
     if (tab) return look(tab.dataset.view);
     if (event.target === dialog || event.target === forking) return event.target.close();

@@ -15,6 +15,9 @@ from backend.play.keeping import NAME
 from backend.records import Episode, Parent
 from backend.store import EpisodeRow, Store
 
+OF_A_MODEL, MOST = "fork", 40
+"""Name of the runs in which a model plays on, and how many of them, the newest first, are looked at."""
+
 
 @dataclass(frozen=True)
 class Fork:
@@ -51,7 +54,9 @@ def fork_of(store: Store, run: str, episode: str, turn: int) -> Fork:
 
 
 def forks_of(store: Store, run: str, episode: str) -> list[Known]:
-    """Those that were kept, wherever people and scripts play; oldest first."""
-    return [Known(kept.id, row, turn) for kept in store.named(NAME) for row, turn in kept.forks(run, episode)]
+    """Those that were kept, where people and scripts play and in matches that go on from it; oldest first."""
+    there = [*store.named(NAME), *store.named(OF_A_MODEL)[:MOST]]
+    found = [Known(kept.id, row, turn) for kept in there for row, turn in kept.forks(run, episode)]
+    return sorted(found, key=lambda known: known.row.started)
 
 
