@@ -126,7 +126,8 @@ def _nothing(run, asked: Asked) -> str:
         return shell.empty("No episode matches", "Change a filter or clear them all.",
                            ("Clear filters", asked.clear().to(view=asked.view)))
     if asked.view:
-        return shell.empty(NOTHING[asked.view], VIEWS[asked.view][1] + ".", ("See all episodes", asked.to(view="")))
+        return shell.empty(NOTHING[asked.view], "Look at another view, or at all of them.",
+                           ("See all episodes", asked.to(view="")))
     return shell.empty("No episode yet", "The first ones arrive when the first step has been played.",
                        ("Watch the run", f"/run?{urlencode({'id': run.id})}"))
 

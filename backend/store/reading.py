@@ -72,6 +72,7 @@ class Reading:
     def __init__(self, path: Path, gone: Callable[[], bool] = lambda: False):
         """`gone` says whether there was such a file once; then there is an error instead of an answer."""
         self.path, self.gone = path, gone
+        self._scanned: tuple[tuple[words.Sought, tuple[int, ...]], str] | None = None
 
     def rows(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[sqlite3.Row]:
         """Raises OrtamError where the file can't be read."""
@@ -164,8 +165,15 @@ class Reading:
     def _found(self, sought: words.Sought) -> tuple[str, list[Any]]:
         if self.indexed():
             return indexing.condition(sought)
-        seqs = self._ask(lambda connection: indexing.scan(connection, sought))
-        return "seq IN (SELECT value FROM json_each(?))", [json.dumps(seqs)]
+        key = sought, self._stamp()
+        if self._scanned is None or self._scanned[0] != key:  # a page counts, lists and looks for neighbours
+            self._scanned = key, json.dumps(self._ask(lambda connection: indexing.scan(connection, sought)))
+        return "seq IN (SELECT value FROM json_each(?))", [self._scanned[1]]
+
+    def _stamp(self) -> tuple[int, ...]:
+        """Changes when the file does."""
+        files = [self.path, self.path.with_name(f"{self.path.name}-wal")]
+        return tuple(number for file in files if file.exists() for number in (file.stat().st_size, file.stat().st_mtime_ns))
 
     def excerpts(self, seqs: Sequence[int], find: str) -> dict[int, words.Excerpt]:
         sought = words.understood(find)
