@@ -40,8 +40,7 @@ def build(store, launcher) -> None:
                 raise OrtamError(READ_ONLY)
             return work()
         except OrtamError as error:
-            sentence = str(error)
-            return {"problem": shell.problem(sentence[:1].upper() + sentence[1:])}
+            return {"problem": shell.problem(sentence(error))}
 
     def about(asked: Asked) -> Answer:
         """What can be chosen for an environment: whose rewards, and who may play in one's place."""
@@ -112,6 +111,12 @@ def forked(store, asked: Asked) -> Fork:
     if turn is None:
         raise OrtamError("the turn is missing in this address; fork an episode from its own page")
     return fork_of(store, str(asked["fork"]), str(asked.get("episode") or ""), turn)
+
+
+def sentence(error: OrtamError) -> str:
+    """Without the name of a field that this page hasn't, beginning as a sentence does."""
+    said = str(error).removeprefix("use: ").removeprefix("tasks.indices: ").removeprefix("tasks.split: ")
+    return said if "://" in said.split(" ")[0] else said[:1].upper() + said[1:]
 
 
 def number_of(asked: Asked, field: str, default: int | None, name: str = "") -> int | None:

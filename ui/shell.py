@@ -169,7 +169,8 @@ class Frame:
         if body < 0:
             return page
         after = page.find(b">", body) + 1
-        return page[:after] + header(path, self.note).encode() + page[after:]
+        waiting = "" if b'class="o-plain' in page else f'<div class="o-waiting">{skeleton(4, tall=True)}</div>'
+        return page[:after] + (header(path, self.note) + waiting).encode() + page[after:]
 
 
 OURS = (b"content-length", b"content-type", b"cache-control")
