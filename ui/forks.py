@@ -53,20 +53,23 @@ def choices(store, run: str, id: str, turn: Any) -> str:
     return (f'<p>{told} played again in a fresh session, and every answer is held against the record. What follows is kept as '
             f'an episode of its own, worth what this run\'s terms give.</p><div class="o-fork-choices">'
             f'<div><h3>By hand</h3><a class="o-button o-primary" href="{to()}">Play on</a></div>'
-            f'<div><h3>By a script, to the end</h3><span class="o-row">{scripts}</span></div>{_by_model(store, fork.parent.run, asked.use)}</div>')
+            f'<div><h3>By a script, to the end</h3><span class="o-row">{scripts}</span></div>'
+            f"{_by_model(store, fork.parent.run, asked.use)}</div>")
 
 
 def _by_model(store, run: str, use: str) -> str:
     """What its run started from and saved, and the starters made for the game; played by a process of its own."""
     parent = store.run(run)
-    known = [] if parent.spec.match or parent.spec.model in ("", BY) else [(parent.spec.model, ModelPlayer(model=parent.spec.model))]
+    model = "" if parent.spec.match else parent.spec.model
+    known: list[tuple[str, Any]] = [(model, ModelPlayer(model=model))] if model not in ("", BY) else []
     known += [(f"{name}, a checkpoint of this run", CheckpointPlayer(run=parent.id, checkpoint=name))
               for name in matches.checkpoints(parent)]
     known += [(f"starter:{name}", ModelPlayer(model=f"starter:{name}")) for name in starters()
-              if name == use and parent.spec.model != f"starter:{name}"]
+              if name == use and model != f"starter:{name}"]
     if not known:
         return ""
-    options = "".join(f'<option value="{attribute(player.model_dump_json())}">{text(words[:80])}</option>' for words, player in known)
+    options = "".join(f'<option value="{attribute(player.model_dump_json())}">{text(words[:80])}</option>'
+                      for words, player in known)
     return (f'<div><h3>By a model, in a process of its own</h3><span class="o-row"><select aria-label="Model">{options}</select>'
             '<button type="button" class="o-button" data-do="forkBy">Start it</button></span></div>')
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from backend.errors import OrtamError, SpecError
 from backend.records import Episode
-from ui import group_parts, shell
+from ui import group_parts, in_step, shell
 from ui.group_parts import ORDERS, Shown
 from ui.pairs import pair
 from ui.replay import viewer_of
@@ -102,7 +102,7 @@ def moments(store, run: str, ids: Sequence[str]) -> dict[str, Any]:
         played = [found.episode(id) for id in ids]
     except OrtamError as error:
         return {"problem": str(error)}
-    return {named(episode.id): group_parts.moments(episode, viewer_of(spec, episode.environment)) for episode in played}
+    return {named(episode.id): in_step.moments(episode, viewer_of(spec, episode.environment)) for episode in played}
 
 
 def compared(store, run: str, one: str, other: str) -> dict[str, Any]:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 from urllib.parse import urlencode
 
-from backend.records import UNSCORED, Episode, RewardTerm, Turn
+from backend.records import UNSCORED, Episode, RewardTerm
 from backend.signal.one_group import parted, said
-from backend.signal.parting import Branch, Parting, move, parting
+from backend.signal.parting import Branch, Parting, parting
 from backend.store.counting import cause
 from ui import shell
 from ui.badges import advantage, purity
+from ui.in_step import how_it_ended
 from ui.share.menu import button
 from ui.timeline import Mark, transport
 from ui.viewers import viewer
@@ -21,8 +21,6 @@ ORDERS = {"total": "Total", "advantage": "Advantage", "sample": "Sample", "turns
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BRANCHES = 8
 """Branches that are listed where a group parts."""
-ANSWER = 160
-"""Characters of an answer that a card shows where there is no board."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,7 @@ def card(episode: Episode, shown: Shown) -> str:
         f'data-length="{len(episode.turns)}" data-ended="{attribute(episode.status.replace("_", " "))}" {sort}>'
         f'<header>{badge}<a class="o-link" href="{attribute(address)}" data-replay>episode {episode.sample}</a>'
         f'{shell.chip(episode.status)}</header>'
-        f'<div class="o-group-board">{board}</div><p class="o-group-line">{_end(episode)}</p>{fault}'
+        f'<div class="o-group-board">{board}</div><p class="o-group-line">{how_it_ended(episode)}</p>{fault}'
         f"{_worth(episode, shown.terms)}"
         f'<label class="o-group-pick"><input type="checkbox" name="pick" value="{named(episode.id)}"> compare</label></article>')
 
@@ -215,7 +213,8 @@ def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
     rows = "".join(
         f'<tr title="{attribute(name)}: value × weight"><th scope="row">{text(name)}</th>'
         + (f"<td>{number(score)}<small> × {weights.get(name, 1.0):g}</small></td>" if score is not None else
-           '<td><span class="o-none">not scored</span></td>') + "</tr>" for name, score in episode.scores.items() if name not in elsewhere)
+           '<td><span class="o-none">not scored</span></td>') + "</tr>"
+        for name, score in episode.scores.items() if name not in elsewhere)
     return (f'<table class="o-group-worth"><tbody>{rows}<tr class="o-sum"><th scope="row">total</th>'
             f"<td>{number(episode.total)}</td></tr><tr><th scope=\"row\">advantage</th>"
             f"<td>{advantage(episode.advantage)}</td></tr></tbody></table>")
@@ -229,38 +228,3 @@ def _marks(shown: Shown) -> list[Mark]:
     return [Mark("o-zero", "Start")] + [
         Mark("o-part-here" if k == parts else "", f"Turn {k}" + ": here they part" * (k == parts)
              + (f": {counted(ends[k], 'episode')} ended here" if k in ends else "")) for k in range(1, shown.last + 1)]
-
-
-# ---------------------------------------------------------------------------------------------------- turn by turn
-
-
-def moments(episode: Episode, named_viewer: str) -> dict[str, Any]:
-    """`boards`: [first turn it shows at, HTML], `lines`: HTML of what was done in each turn, from the start on."""
-    boards: list[tuple[int, str]] = []
-    for k, drawn in enumerate(viewer(episode, named_viewer).frames(episode)):
-        if not boards or boards[-1][1] != drawn:
-            boards.append((k, drawn))
-    lines = ["<span>the start</span>", *(_line(turn, not boards) for turn in episode.turns)]
-    return {"boards": boards, "lines": lines, "end": _end(episode)}
-
-
-def _line(turn: Turn, with_answer: bool) -> str:
-    sign = ""
-    if turn.fault:
-        theirs = turn.fault.where != "model"
-        sign = (f'<span class="o-tag o-bad" title="{attribute(turn.fault.message[:300])}">'
-                f'{"failed" if theirs else "refused"}</span>')
-    elif turn.cut:
-        sign = '<span class="o-tag o-cut" title="Cut from the transcript by the token budget">cut</span>'
-    shown = turn.shown if turn.shown is not None else turn.result
-    answer = f'<span class="o-answer">{text(shown[:ANSWER])}{"…" * (len(shown) > ANSWER)}</span>' \
-        if with_answer and shown else ""
-    return f'<span class="o-mono">{text(move(turn).words)}</span>{sign}{answer}'
-
-
-def _end(episode: Episode) -> str:
-    turns = len(episode.turns)
-    why = f": {text(episode.stop[:80])}" if episode.stop else ""
-    return f'<span class="o-how">ended after {counted(turns, "turn")}{why}</span>'
-
-

@@ -46,7 +46,8 @@ def _head(run: str, episode: Episode) -> str:
 def _row(k: int, both: Sequence[tuple[Episode, list[facts.Facts]]], found: tuple[int, str] | None) -> str:
     turns = [episode.turns[k] if k < len(episode.turns) else None for episode, _ in both]
     here = found is not None and found[0] == k + 1
-    sign = f'<p class="o-first-difference"><i aria-hidden="true">≠</i>Turn {k + 1}: {WHAT[found[1]]}</p>' if here and found else ""
+    sign = f'<p class="o-first-difference"><i aria-hidden="true">≠</i>Turn {k + 1}: {WHAT[found[1]]}</p>' \
+        if here and found else ""
     if found is None or k + 1 < found[0]:
         episode, moments = both[0]
         return f'<div class="o-versus-row o-alike" data-turn="{k + 1}">{_cell(k, turns[0], moments, "both")}</div>'

@@ -88,7 +88,7 @@ def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Fact
     parts = (_thought(turn), _part("Said", block(turn.said)) if turn.said.strip() else "", _call(turn), _answer(turn),
              _pictures(turn.images, on_stage), fault_box(turn.fault) if turn.fault else "", _changed(before, after),
              _cost(turn))
-    marks = ('<span class="o-tag" title="It repeats a turn of the episode that this one was forked from">repeated</span>' * repeated
+    marks = ('<span class="o-tag" title="A turn of the episode that this one was forked from">repeated</span>' * repeated
              + '<span class="o-tag" title="The environment said the episode is over">last move</span>' * turn.done
              + '<span class="o-tag o-cut" title="It happened at the environment, but the model learns nothing from it">'
                "cut from the transcript by the token budget</span>" * turn.cut)

@@ -64,7 +64,8 @@ def _with_signal(scored: Sequence[Episode], all_: int) -> str:
         return f"{_whom(len(scored), all_)} won, with {span}"
     if not any(won):
         judged = any(episode.status in ("lost", "out_of_turns") for episode in scored)
-        return f"None of {_of(len(scored), all_)} won, with {span}" if judged else f"{_whom(len(scored), all_)} ended, with {span}"
+        whom = f"None of {_of(len(scored), all_)} won" if judged else f"{_whom(len(scored), all_)} ended"
+        return f"{whom}, with {span}"
     found = told_apart(scored, won)
     who = "the winner" if sum(won) == 1 else "each winner"
     alone = "; " + (f"{who} played {found[1].words} at turn {found[0]}, and nobody else did" if found else span)

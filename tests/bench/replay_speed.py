@@ -46,7 +46,8 @@ NAIVELY_PAINTED = """() => new Promise((done) => {
 })"""
 FRAMES = """(how) => new Promise((done) => {
     const key = (name) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
-    const line = document.querySelector(".o-scrub"), box = line.getBoundingClientRect(), turns = +line.getAttribute("aria-valuemax");
+    const line = document.querySelector(".o-scrub"), box = line.getBoundingClientRect();
+    const turns = +line.getAttribute("aria-valuemax");
     const pointer = (kind, k) => line.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1, isPrimary: true,
         clientX: box.left + (k + .5) / (turns + 1) * box.width, clientY: box.top + 4 }));
     line.setPointerCapture = () => {};
