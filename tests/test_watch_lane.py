@@ -59,7 +59,7 @@ def test_the_boards_in_play_come_with_their_stage_and_how_many_there_are(run, wr
     assert "generating 6" in told["head"] and "at the environment 2" in told["head"]
     assert "generating turn 3" in told["boards"]["1-0-0"][1] and "12 s" in told["boards"]["1-0-0"][1]
     assert "o-catch-board" in told["boards"]["1-0-0"][1], "the board is drawn by the environment's viewer"
-    assert "environment, turn 2" in told["boards"]["1-0-1"][1]
+    assert "playing turn 2" in told["boards"]["1-0-1"][1]
 
 
 def test_only_a_board_that_changed_is_sent_again_and_nothing_while_nothing_does(run, writer):

@@ -82,7 +82,7 @@ def _stage(seated: live.Seated) -> str:
     """Where it is and for how long; the browser lets the clock go on."""
     words = STAGES[seated.stage]
     if seated.stage in ("generating", "environment"):
-        words = f"{'generating turn' if seated.stage == 'generating' else 'environment, turn'} {_turns(seated) + 1}"
+        words = f"{'generating' if seated.stage == 'generating' else 'playing'} turn {_turns(seated) + 1}"
     passed = max(0.0, time.time() - seated.since)
     clock = "" if seated.stage == "ended" else \
         f' · <span class="o-num o-live-clock" data-clock="up" data-seconds="{passed:.0f}">{shell.duration(passed)}</span>'
