@@ -80,6 +80,17 @@ def test_what_doesnt_repeat_is_refused_and_nothing_is_kept(store, sittings, run)
     assert [one.count_episodes() for one in store.named("played")] == before
 
 
+def test_a_fork_that_nobody_played_on_is_not_kept(store, sittings, run):
+    fork = fork_of(store, run.id, "1-0-0", 2)
+    before = [one.count_episodes() for one in store.named("played")]
+    first = sittings.begin(fork.asked, fork=fork)
+    second = sittings.begin(fork.asked, instead=first, fork=fork)
+    sittings.call(second, "guess", {"guess": "[mourn]"})
+    assert [one.count_episodes() for one in store.named("played")] == before
+    sittings.begin(fork.asked, instead=second, fork=fork)
+    assert sum(one.count_episodes() for one in store.named("played")) == sum(before) + 1
+
+
 def test_what_the_record_rules_out_is_refused_before_anything_starts(store, run):
     with pytest.raises(CannotRepeat, match="there is no turn 9"):
         fork_of(store, run.id, "1-0-0", 9)

@@ -144,12 +144,12 @@ class Sittings:
         return seat
 
     async def _leave(self, id: str) -> None:
-        """Nobody plays on: what was played is kept as cancelled, and nothing where nothing was played."""
+        """Nobody plays on: what was played is kept as cancelled, and nothing where nothing but a parent's turns was."""
         seat = self._seats.pop(id)
         if seat.sitting.ended:
             return
         await seat.sitting.end("left unfinished", left=True)
-        if seat.sitting.play.turns:
+        if len(seat.sitting.play.turns) > (seat.sitting.fork.parent.turn if seat.sitting.fork else 0):
             await asyncio.to_thread(keep, self.store, [seat.sitting])
 
     # ------------------------------------------------------------------------------------------------------ baselines
