@@ -117,6 +117,8 @@ def main(episodes: int) -> None:
             ("a term's range", {"terms": {"partial": Between(0.4, None)}}), ("that called guess", {"tool": "guess"}),
             ("any fault", {"trouble": "any"}), ("a kind of fault", {"trouble": "not_a_word"}),
             ("a seed", {"task_or_seed": "5003"}), ("won and guesses <= 3", {"where": "won and guesses <= 3"}))]
+        rows += [(100, f"worth a look: {view}", best(lambda view=view: run.standouts(view)))
+                 for view in ("advantage", "surprising", "suspects", "unscored", "longest")]
         for goal, name, taken in rows:
             print(f"{taken:9.2f} ms   goal {goal:4} ms   {slow / taken:7.0f} times   {'' if taken <= goal else 'SLOW '}{name}")
         size = (run.path / "run.db").stat().st_size

@@ -127,9 +127,9 @@ def test_a_row_and_a_board_of_the_group_open_their_episode(replay):
 
 def test_a_filter_stays_in_the_address_and_through_a_reload(replay):
     page = replay("&id=2-0-0")
-    page.keyboard.press("/")
-    page.keyboard.type("guesses >= 3 and total < 1")
-    page.keyboard.press("Enter")
+    page.get_by_text("More filters").click()
+    page.get_by_label("Where").fill("guesses >= 3 and total < 1")
+    page.get_by_label("Where").press("Enter")
     expect(page.locator("tr[data-id]")).to_have_count(2)
     page.reload()
     expect(page.locator("tr[data-id]")).to_have_count(2)
