@@ -134,7 +134,7 @@ def test_a_filter_stays_in_the_address_and_through_a_reload(replay):
     page.reload()
     expect(page.locator("tr[data-id]")).to_have_count(2)
     expect(page.locator("[name=where]")).to_have_value("guesses >= 3 and total < 1")
-    page.get_by_label("Status").select_option("lost")
+    page.get_by_label("Outcome").select_option("lost")
     expect(page.locator(".o-empty")).to_contain_text("No episode matches")
 
 
