@@ -27,6 +27,8 @@ class Game(NamedTuple):
     seconds: float | None
     facts: dict[str, Any]
     scores: dict[str, float | None]
+    forked: bool = False
+    """Whether it goes on from another episode's turn."""
 
     @classmethod
     def of(cls, episode: Episode) -> "Game":
@@ -37,16 +39,17 @@ class Game(NamedTuple):
 
 
 _COLUMNS = ("seq, id, group_, sample, task, seed, fingerprint, policy, status, total, turns, tokens, started, seconds, "
-            "facts, scores")
+            "facts, scores, parent IS NOT NULL")
+_FROM = "(SELECT episodes.*, details.parent FROM episodes JOIN details ON details.episode = episodes.seq)"
 
 
 def games(file: Reading, policy: str | None = None) -> list[Game]:
     """All that were played, or those of one policy, in the order they were written. Raises OrtamError."""
     of_policy = "" if policy is None else " AND policy = ?"
-    rows = file.rows(f"SELECT {_COLUMNS} FROM episodes WHERE phase = 'play'{of_policy} ORDER BY seq",
+    rows = file.rows(f"SELECT {_COLUMNS} FROM {_FROM} WHERE phase = 'play'{of_policy} ORDER BY seq",
                      [] if policy is None else [codec.escape(policy)])
     return [Game(seq, codec.unescape(id), group, sample, codec.from_json(task), None if seed is None else int(seed),
                  None if fingerprint is None else codec.unescape(fingerprint), codec.unescape(policy), status, total,
-                 turns, tokens, started, seconds, codec.from_json(facts), codec.from_json(scores))
+                 turns, tokens, started, seconds, codec.from_json(facts), codec.from_json(scores), bool(forked))
             for seq, id, group, sample, task, seed, fingerprint, policy, status, total, turns, tokens, started, seconds,
-            facts, scores in rows]
+            facts, scores, forked in rows]
