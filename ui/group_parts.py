@@ -12,7 +12,7 @@ from backend.store.counting import cause
 from ui import shell
 from ui.badges import advantage, purity
 from ui.in_step import how_it_ended
-from ui.share.menu import button
+from ui.share_button import button
 from ui.timeline import Mark, transport
 from ui.viewers import viewer
 from ui.written import attribute, counted, named, number, text

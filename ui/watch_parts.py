@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
 from backend.signal import CAUSES, Alarm, Group, Health
 from ui import shell
-from ui.share.menu import button
+from ui.share_button import button
 from ui.viewers import viewer
 from ui.written import as_json, attribute, counted, number, text
 

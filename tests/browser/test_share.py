@@ -82,12 +82,16 @@ def test_an_episode_plays_from_a_file_without_any_network(run, tmp_path, offline
 def test_a_group_and_a_run_open_each_of_their_episodes(run, tmp_path, offline):
     for words in (("--group", "1-0"), ()):
         offline.goto(saved(run, tmp_path, *words, "--replace"))
-        boards = offline.locator(".o-mini")
+        boards = offline.locator("a[data-n]")
         assert boards.count() >= 3
         boards.nth(1).click()
         expect(boards.nth(1)).to_have_attribute("aria-current", "true")
         offline.keyboard.press("ArrowDown")
         expect(boards.nth(2)).to_have_attribute("aria-current", "true")
+        if words:
+            offline.keyboard.press("Home")
+            offline.keyboard.press("ArrowRight")
+            expect(offline.locator(".o-side .o-tile.o-g:visible")).to_have_count(3)
     expect(offline.locator(".o-drawn figure").first).to_contain_text("total reward")
     expect(offline.locator("text=/episodes of 6|6 episodes/").first).to_be_visible()
     assert offline.troubles == []
@@ -96,8 +100,8 @@ def test_a_group_and_a_run_open_each_of_their_episodes(run, tmp_path, offline):
 def test_hostile_text_in_a_file_is_shown_and_never_run(run, tmp_path, offline):
     for words in (("--group", "2-0"), ()):
         offline.goto(saved(run, tmp_path, *words, "--replace"))
-        for n in range(offline.locator(".o-mini").count()):
-            offline.locator(".o-mini").nth(n).click()
+        for n in range(offline.locator("a[data-n]").count()):
+            offline.locator("a[data-n]").nth(n).click()
             offline.get_by_role("button", name="Transcript").click()
             for fold in offline.locator("details > summary:visible").all():
                 fold.click()

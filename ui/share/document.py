@@ -15,7 +15,7 @@ from ui.written import attribute, text
 
 HERE = Path(__file__).parent
 UI = HERE.parent
-STYLES = (UI / "style.css", UI / "viewers" / "viewers.css", UI / "replay.css", HERE / "offline.css")
+STYLES = (UI / "style.css", UI / "viewers" / "viewers.css", UI / "replay.css", UI / "group.css", HERE / "offline.css")
 PLAYER_KEYS = ("← →", "↑ ↓", "Space", "Home End", "T", "?")
 
 

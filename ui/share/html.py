@@ -13,6 +13,7 @@ from backend.signal.parting import parting
 from backend.store import Run, Store, curves
 from backend.store.counting import cause
 from ui import badges, shell
+from ui.in_step import moments
 from ui.player import Setting, player
 from ui.replay import viewer_of
 from ui.share.chosen import MOST, Chosen, chosen
@@ -24,6 +25,7 @@ from ui.written import attribute, counted, number, text
 SUFFIX = ".html"
 FOR = "one file that opens offline: a run, a group or an episode"
 MOST_CURVES = 12
+MOST_BOARDS = 600
 
 
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
@@ -43,7 +45,7 @@ def page(choice: Choice, shown: Sequence[Chosen] | None = None) -> str:
     if choice.group is not None:
         if not shown:
             raise OrtamError(f"{run.id} has no group {choice.group[1]} in step {choice.group[0]}")
-        head = _group_head(choice, spec, [one.episode for one in shown]) + _strip(spec, shown)
+        head = _group_head(choice, spec, [one.episode for one in shown]) + _side_by_side(spec, shown)
         return document(f"{spec.name}, step {choice.group[0]}, group {choice.group[1]}", head, players)
     return document(spec.name, _run_head(run, spec) + _curves(run, spec) + _run_strip(choice, spec, shown), players,
                     _settings(run))
@@ -129,8 +131,21 @@ def _run_strip(choice: Choice, spec: RunSpec, shown: Sequence[Chosen]) -> str:
             f'<span class="o-muted o-num">{words}{more}</span></div>{_minis(spec, shown)}</section>')
 
 
-def _strip(spec: RunSpec, shown: Sequence[Chosen]) -> str:
-    return f'<section class="o-chosen" aria-label="Episodes">{_minis(spec, shown)}</section>'
+def _side_by_side(spec: RunSpec, shown: Sequence[Chosen]) -> str:
+    """Boards that go in step with the player; small ones at their end where they would be too many."""
+    boards = [moments(one.episode, viewer_of(spec, one.episode.environment))["boards"] for one in shown]
+    if not any(boards) or sum(map(len, boards)) > MOST_BOARDS:
+        return f'<section class="o-chosen" aria-label="Episodes">{_minis(spec, shown)}</section>'
+    cards = "".join(_card(n, one.episode, drawn) for n, (one, drawn) in enumerate(zip(shown, boards, strict=True)))
+    return f'<section class="o-group-cards" aria-label="Episodes, side by side and in step">{cards}</section>'
+
+
+def _card(n: int, episode: Episode, boards: Sequence[tuple[int, str]]) -> str:
+    frames = "".join(f'<figure class="o-frame{" o-now" * (k == 0)}" data-from="{k}">{drawn}</figure>' for k, drawn in boards)
+    return (f'<a class="o-group-card o-side" href="#{n}" data-n="{n}" data-length="{len(episode.turns)}"><header>'
+            f"<b>episode {episode.sample}</b>{shell.chip(episode.status)}</header>"
+            f'<div class="o-group-board">{frames}</div><span class="o-mini-foot"><b>{number(episode.total)}</b>'
+            f"{badges.advantage(episode.advantage)}</span></a>")
 
 
 def _minis(spec: RunSpec, shown: Sequence[Chosen]) -> str:

@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterator
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from backend.errors import OrtamError
 from backend.exchange import Choice, lines
@@ -21,14 +20,6 @@ class Item(NamedTuple):
     name: str
     what: str
     size: str
-
-
-def button(small: bool = False, **what: str | int | None) -> str:
-    """The closed menu of `run` and, of it, `id` or `step`, `group` and `phase`; share.js fills it when it is opened."""
-    query = urlencode({name: value for name, value in what.items() if value is not None}, errors="replace")
-    return (f'<details class="o-share" data-share="{attribute(query)}"><summary class="o-button{" o-small" * small}" '
-            'title="Take it away as a file, or copy its address">Share</summary>'
-            '<div class="o-share-menu" role="group" aria-label="Share"></div></details>')
 
 
 def menu(choice: Choice, query: str, hub: bool = False) -> str:

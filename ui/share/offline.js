@@ -21,10 +21,11 @@
       dots: [...player.querySelectorAll(".o-scrub > i")], scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where") };
     player.querySelector(".o-speed").value = String(speed);
     look(view);
-    for (const link of root.querySelectorAll(".o-mini")) {
+    for (const link of root.querySelectorAll("a[data-n]")) {
       if (+link.dataset.n === n) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
+    beside(shown.turn);
     if (focus) slot.querySelector(`[data-go=${focus}]`)?.focus({ preventScroll: true });
   }
 
@@ -38,10 +39,20 @@
       parts[k]?.classList.add("o-now");
     }
     shown.turn = k;
+    beside(k);
     shown.where.textContent = `${k} / ${shown.last}`;
     shown.scrub.setAttribute("aria-valuenow", k);
     shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
     if (view === "transcript" && arrived) shown.cards[k]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function beside(k, ended = false) {        // the group's other boards, in step or as they ended
+    for (const card of root.querySelectorAll(".o-side")) {
+      const frames = [...card.querySelectorAll(".o-frame")];
+      const now = frames.findLast((frame) => ended || +frame.dataset.from <= k);
+      for (const frame of frames) frame.classList.toggle("o-now", frame === now);
+      card.classList.toggle("o-ended", !ended && k > +card.dataset.length);
+    }
   }
 
   function look(what) {
@@ -86,7 +97,7 @@
     if (link) {
       event.preventDefault();
       open(+link.getAttribute("href").slice(1));
-      if (link.classList.contains("o-mini")) slot.scrollIntoView({ block: "nearest" });
+      if (link.dataset.n) slot.scrollIntoView({ block: "nearest" });
       return;
     }
     const card = event.target.closest("[data-view=transcript] .o-turn > header");
@@ -122,4 +133,8 @@
   });
 
   open(0);
+  if (root.querySelector(".o-side")) {       // a group shows first how all of it ended
+    turn(shown.last);
+    beside(shown.last, true);
+  }
 })();

@@ -1,0 +1,13 @@
+"""The Share button of a head. What it opens is in ui.share, which draws with the pages' own parts and so can't be theirs."""
+
+from urllib.parse import urlencode
+
+from ui.written import attribute
+
+
+def button(small: bool = False, **what: str | int | None) -> str:
+    """The closed menu of `run` and, of it, `id` or `step`, `group` and `phase`; share.js fills it when it is opened."""
+    query = urlencode({name: value for name, value in what.items() if value is not None}, errors="replace")
+    return (f'<details class="o-share" data-share="{attribute(query)}"><summary class="o-button{" o-small" * small}" '
+            'title="Take it away as a file, or copy its address">Share</summary>'
+            '<div class="o-share-menu" role="group" aria-label="Share"></div></details>')
