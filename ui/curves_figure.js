@@ -171,7 +171,7 @@
     return Math.max(2, Math.ceil((chart.plot.clientWidth || 600) / Math.max(1, points - 1) / 2));
   };
 
-  /* An axis that moved with every step would lay out all its labels anew, and Plotly keeps the size of each one it ever drew. */
+  /* An axis that moved with every step would lay out all its labels anew. */
   const roomy = (last, wide, least) => {
     const piece = Math.max(least, wide > 0 ? 2 ** Math.ceil(Math.log2(wide / 64)) : 0);
     return piece ? Math.ceil(last / piece) * piece : last;
@@ -187,7 +187,8 @@
     const large = present(chart).some(({ key }) => chart.lines.get(key).y.slice(-1)[0] >= 10000);
     const end = roomy(steps ? Math.max(last, first + 3) : last, last - first, steps ? 1 : 0);
     const aside = steps && (kind === "shares" || few) ? 0.5 : (last - first) / 80;
-    const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickfont: { color: text, size: 11 }, fixedrange: false, automargin: false };
+    const axis = { gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickfont: { color: text, size: 11 }, fixedrange: false, automargin: false,
+      ticklabeloverflow: "allow" };   // else each label is measured, and Plotly keeps every measure
     const said = { step: "step %{x}", episodes: "%{x:,.0f} episodes", tokens: "%{x:,.0f} tokens", time: `%{x:.3~g} ${name}` }[chart.view.x];
     const x = { ...axis, showgrid: false, ticks: "", tickformat: steps ? "~d" : chart.view.x === "time" ? "~g" : "~s", nticks: 8,
       ticksuffix: chart.view.x === "time" ? ` ${name}` : "", unifiedhovertitle: { text: said }, showspikes: true, spikemode: "across",
