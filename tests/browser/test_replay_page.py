@@ -128,8 +128,8 @@ def test_a_row_and_a_board_of_the_group_open_their_episode(replay):
 def test_a_filter_stays_in_the_address_and_through_a_reload(replay):
     page = replay("&id=2-0-0")
     page.get_by_text("More filters").click()
-    page.get_by_label("Where").fill("guesses >= 3 and total < 1")
-    page.get_by_label("Where").press("Enter")
+    page.get_by_role("searchbox", name="Where").fill("guesses >= 3 and total < 1")
+    page.get_by_role("searchbox", name="Where").press("Enter")
     expect(page.locator("tr[data-id]")).to_have_count(2)
     page.reload()
     expect(page.locator("tr[data-id]")).to_have_count(2)
