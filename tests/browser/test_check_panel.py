@@ -1,5 +1,8 @@
 """Check before launch, in a real browser: lines arrive, remedies stand beside them, and the first prompt is shown."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 from playwright.sync_api import expect
 
@@ -62,3 +65,33 @@ def test_a_check_can_be_stopped(launch, model):
     panel.get_by_role("button", name="Stop").click()
     expect(panel.locator("[data-check-verdict]")).to_have_text("Stopped.")
     expect(panel.get_by_role("button", name="Check again")).to_be_enabled()
+
+
+class Pages(BaseHTTPRequestHandler):
+    """A web server that is no environment."""
+
+    def do_GET(self):
+        body = b"<!doctype html><h1>It works!</h1>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_server_that_is_no_environment_is_said_to_be_none_on_a_phone_too(launch, page, model):
+    page.set_viewport_size({"width": 390, "height": 844})
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        launch(SPEC.format(model=model, budget=4000).replace("use: catch", f'use: "openenv+http://127.0.0.1:{web.server_port}"'))
+        panel = page.get_by_role("region", name="Check before launch")
+        line = panel.locator(".o-finding.o-red")
+        expect(line).to_contain_text("answers with something that isn't JSON", timeout=60_000)
+        expect(line.locator(".o-remedy")).to_have_text("Is it an OpenEnv server?")
+        web.shutdown()
+    assert panel.bounding_box()["width"] <= 390 and page.evaluate("document.documentElement.scrollWidth") <= 390

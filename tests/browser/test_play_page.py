@@ -98,3 +98,37 @@ def test_what_cannot_be_played_is_a_sentence(play):
     page.get_by_label("Another environment").fill("wordel")
     page.keyboard.press("Enter")
     expect(page.locator("[data-slot=trouble]")).to_contain_text("did you mean wordle?")
+
+
+def test_on_a_slow_line_a_press_counts_once_and_a_lost_line_is_a_sentence(play):
+    page = play("?use=catch&seed=3")
+    line = page.context.new_cdp_session(page)
+    line.send("Network.enable")
+
+    def is_like(offline: bool, latency: int):
+        line.send("Network.emulateNetworkConditions", {"offline": offline, "latency": latency, "downloadThroughput": -1,
+                                                       "uploadThroughput": -1})
+
+    is_like(offline=False, latency=400)
+    stay, head = page.get_by_role("button", name="stay"), page.locator(".o-tabled-head")
+    stay.click()
+    page.keyboard.press("ArrowDown")
+    expect(head).to_contain_text("turn 1 of")
+    is_like(offline=True, latency=0)
+    stay.click()
+    expect(page.locator("[data-slot=trouble]")).to_contain_text("The server doesn't answer")
+    is_like(offline=False, latency=0)
+    stay.click()
+    expect(head).to_contain_text("turn 2 of")
+    expect(page.locator(".o-turn[data-turn]")).to_have_count(3)
+    expect(page.locator(".o-after tbody tr")).to_have_count(2)
+    expect(page.locator("[data-slot=trouble]")).to_be_empty()
+
+
+@pytest.mark.parametrize("seed, said", [("5-9", "Seed must be one whole number"), ("9" * 12, "Seed: must be 0 to")])
+def test_a_field_that_is_no_number_is_a_sentence(play, seed, said):
+    page = play()
+    page.get_by_label("Another environment").fill("catch")
+    page.get_by_label("Seed").fill(seed)
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-slot=trouble]")).to_contain_text(said)
