@@ -103,7 +103,7 @@ def against(first: Games, second: Games) -> Against:
             tasks[place] = "unscored"
         else:
             pairs[place] = (one, other)
-    by_total = not any(isinstance(game.facts.get("won"), bool) for pair in pairs.values() for game in pair)
+    by_total = not any(isinstance(game.facts.get("won"), bool) for game in (*first.values(), *second.values()))
     for place, (one, other) in pairs.items():
         tasks[place] = _by_total(one.total, other.total) if by_total else _by_outcome(one, other)
     counts = Counter(tasks.values())

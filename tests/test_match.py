@@ -1,6 +1,7 @@
 """Matches: the same tasks for every player, each game an episode that says who played, whatever becomes of the process."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from backend.errors import ModelError, OrtamError, SpecError
 from backend.launcher import Launcher, from_fields, matches
 from backend.launcher.matches import daily_seed, today
+from backend.launcher.models import STARTERS
 from backend.store import Run, Store, to_yaml
 from backend.store.spec_file import from_kept_yaml
 from backend.trainer.__main__ import StopAsked
@@ -172,6 +174,16 @@ def test_a_checkpoint_plays_as_it_did_in_trainings_own_evaluation(store):
 
 
 @pytest.mark.slow
+def test_a_model_that_can_not_call_tools_is_given_up_in_a_sentence(store, tmp_path):
+    folder = tmp_path / "wordless"
+    shutil.copytree(STARTERS / "catch", folder)
+    (folder / "chat_template.jinja").write_text("{% for message in messages %}{{ message.content }}{% endfor %}")
+    run = played(store, {"kind": "model", "model": str(folder)}, PERFECT)
+    assert run.status() == "finished" and "can't play: its chat template isn't one whose tool calls" in run.result().reason
+    assert len(run.games()) == 4
+
+
+@pytest.mark.slow
 def test_a_model_that_writes_past_its_budget_is_truncated(store):
     run = played(store, {"kind": "model", "model": "starter:catch"}, tokens=20)
     episode = game(run, 0, 0)
@@ -181,7 +193,7 @@ def test_a_model_that_writes_past_its_budget_is_truncated(store):
 
 def test_held_out_tasks_are_none_of_those_the_selection_gives(store):
     run = played(store, PERFECT, held_out=3)
-    assert [g.seed for g in run.games()] == [4, 5, 6]
+    assert sorted(g.seed for g in run.games()) == [4, 5, 6]
 
 
 def test_the_reward_terms_are_the_runs_own(store):
@@ -338,3 +350,13 @@ def test_only_a_stop_that_was_asked_for_stops_it(store):
         assert StopAsked(launched(store, PERFECT))() is False
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_the_time_left_is_told_by_the_pace_of_the_player_whose_turn_it_is(store):
+    run = launched(store, PERFECT, RANDOM)
+    with run.writing() as writer:
+        first = played(Store(store.folder.parent / "other"), PERFECT)
+        writer.record([game(first, task, 0) for task in range(4)])
+        assert run.progress().left is None and (run.progress().step, run.progress().steps) == (4, 8)
+        writer.record([game(first, 0, 0).model_copy(update={"id": "play-0-1", "sample": 1})])
+        assert run.progress().left > 0

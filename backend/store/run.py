@@ -201,13 +201,16 @@ class Run:
         return rows[0][0] if rows else 0
 
     def _games(self, match: Match, end: float) -> tuple[int, int, float | None]:
-        """How many are played, how many there are to play, and the seconds of one."""
-        rows = self._told("SELECT count(*), min(started) FROM episodes WHERE phase = 'play'")
-        played, began = rows[0] if rows else (0, None)
+        """How many are played, how many there are to play, and the seconds of one; None while a player has yet to end one."""
+        rows = self._told("SELECT sample, count(*) AS games, min(started) AS began FROM episodes WHERE phase = 'play' "
+                          "GROUP BY sample ORDER BY sample")
+        played = sum(row["games"] for row in rows)
         told = self._told("SELECT value FROM metrics WHERE name = 'games'")
         tasks = 1 if match.fork else match.held_out or self.spec.environments[0].tasks.count or 0
         games = int(told[0][0]) if told and told[0][0] else tasks * len(match.players)
-        return played, games, (end - began) / played if played and began else None
+        last = rows[-1] if rows else None  # players differ in their pace, and play one after another
+        pace = (end - last["began"]) / last["games"] if last and last["games"] * len(match.players) < games else None
+        return played, games, pace
 
     def result(self) -> Result | None:
         try:

@@ -88,6 +88,7 @@ class Played:
         speaker = self._speaker(player, label)
         try:
             together = speaker.at_once if speaker else AT_ONCE
+            self._say(label)
             for first in range(0, len(self.tasks), together):
                 if self.stop():
                     return
@@ -108,7 +109,7 @@ class Played:
         self.writer.record([episode])
         for event in self._trouble.of([episode]):
             self.writer.event(event)
-        self.writer.phase(f"{self.done} of {self.games} games · {label}")
+        self._say(label)
         print(f"game {self.done}/{self.games}  {label}  task {episode.task}  {episode.status}", flush=True)
         self._failed = self._failed + 1 if episode.fault and episode.fault.where == "engine" else 0
         self._away = self._away + 1 if episode.status in ("env_error", "env_lost") else 0
@@ -117,6 +118,9 @@ class Played:
             raise EnvironmentFailed(f"the environment failed {self._away} games in a row: {said}")
         if self._failed >= GIVEN_UP_AFTER:
             raise GivenUp(f"{self._failed} games in a row came to no answer; {said}")
+
+    def _say(self, label: str) -> None:
+        self.writer.phase(f"{self.done} of {self.games} games · {label}")
 
     def _result(self) -> Result:
         played = f"{self.done} of {self.games} games played"
