@@ -118,8 +118,8 @@ def answer(store, asked: Asked) -> dict[str, Any]:
     shape = {
         "runs": [{"id": run.id, "label": label} for run, label in zip(group.runs, group.labels, strict=True)],
         "missing": [ref for ref in group.missing if ref],
-        "lines": [{"id": line.id, "label": parts.short(line.label, *group.names[place]) if line.kind == "run" else line.label,
-                   "kind": line.kind, "n": len(line.members), **parts.look_of(place)} for place, line in enumerate(drawn)],
+        "lines": [{"id": line.id, "label": parts.short(group, line), "kind": line.kind, "n": len(line.members),
+                   **parts.look_of(place)} for place, line in enumerate(drawn)],
         "measures": [measure._asdict() for measure in curves.measures(group.terms, group.metrics)],
         "usual": curves.usual(group.terms),
         "by": asked.by if not problem else "",

@@ -9,7 +9,7 @@ from ui.compare_chosen import Chosen, spelled
 from ui.compare_curves import COLOURS, DASHES, Drawn
 from ui.written import attribute, counted, named, number, seconds, text
 
-SHORT = 24
+SHORT = 40
 LONG = 72
 """Characters of a setting's value that show before it is opened."""
 STROKES = {"solid": "", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4"}
@@ -33,11 +33,14 @@ def called(group: Chosen, place: int) -> str:
             + "</span>")
 
 
-def short(label: str, name: str = "", tail: str = "") -> str:
-    """For the line of a chart under the pointer."""
-    if len(label) <= SHORT or not tail:
-        return label
-    return f"{name[:max(4, SHORT - len(tail) - 2)]}… {tail}"
+def short(group: Chosen, line: Drawn) -> str:
+    """What a line is called beside its value under the pointer."""
+    if line.kind == "difference":
+        return "B − A"
+    if len(line.label) <= SHORT:
+        return line.label
+    name, tail = group.names[line.members[0]] if line.kind == "run" else (line.label, "")
+    return f"{name[:max(6, SHORT - len(tail) - 2)]}… {tail}".strip()
 
 
 def problems(sentences: Sequence[str]) -> str:

@@ -83,7 +83,7 @@ def test_an_address_shows_the_same_view_again(shared_application, page, seen, ru
     assert line["n"] == [3, 3, 2]
     expect(page.locator(".o-compare-lines")).to_contain_text("at some steps only 2 of them")
     page.locator("[data-by]").select_option("difference")
-    page.wait_for_function(f"() => ({LINES})('Total reward')[0]?.name.startsWith('second')")
+    page.wait_for_function(f"() => ({LINES})('Total reward')[0]?.name === 'B − A'")
     assert lines(page, "Total reward", 1)[0]["y"] == [0.5, 0.5, 0.5]
     assert not seen.errors
 
