@@ -140,13 +140,10 @@ class _Loader(yaml.SafeLoader):
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
-
-def _text(loader: _Loader, node: yaml.ScalarNode) -> str:
-    """With what JSON writes as two escapes, an emoji as \\ud83c\\udfae, as the one character they stand for."""
-    return PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), loader.construct_scalar(node))
-
-
-_Loader.add_constructor("tag:yaml.org,2002:str", _text)
+    def construct_scalar(self, node):
+        """With what JSON writes as two escapes, an emoji as \\ud83c\\udfae, as the one character they stand for."""
+        return PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"),
+                        super().construct_scalar(node))
 
 
 def _sound(value: Any, place: str) -> None:

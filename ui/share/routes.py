@@ -29,10 +29,9 @@ NOT_A_PAGE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
 
 
 def add(app, store, launcher) -> None:
-    from fastapi import Request
+    from fastapi import BackgroundTasks, Request
     from fastapi.concurrency import run_in_threadpool
     from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
-    from starlette.background import BackgroundTask
 
     writing = threading.BoundedSemaphore(AT_ONCE)
 
@@ -71,8 +70,9 @@ def add(app, store, launcher) -> None:
                 raise
             finally:
                 writing.release()
-            return FileResponse(path, media_type="application/octet-stream", headers=headers,
-                                background=BackgroundTask(folder.cleanup))
+            after = BackgroundTasks()
+            after.add_task(folder.cleanup)
+            return FileResponse(path, media_type="application/octet-stream", headers=headers, background=after)
         except (RunNotFound, EpisodeNotFound) as error:
             return PlainTextResponse(str(error), 404, NOT_A_PAGE)
         except OrtamError as error:
