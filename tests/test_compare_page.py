@@ -80,6 +80,18 @@ def test_a_run_that_cannot_be_read_is_named_with_the_reason(store, runs):
     assert "spec.yaml" in told["html"]["problems"] and "run.db" in told["html"]["problems"]
 
 
+def test_a_file_that_is_broken_further_on_hides_no_other_run(store, runs):
+    file = runs[0].path / "run.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    asked = Asked(runs=ids(runs))
+    told = answer(store, asked)
+    shown = [run["label"] for run in told["runs"]]
+    assert "b" in shown and runs[0].id in told["html"]["problems"] + tables(store, runs)["outcome"]
+    lines = points(store, runs)["lines"]
+    assert lines[runs[2].id]["y"] == [0.5, 0.5]
+
+
 def test_more_runs_than_can_be_told_apart_are_said_to_be_too_many(store, runs):
     group = chosen(store, ",".join([ids(runs), *(f"no{k}" for k in range(MOST))]))
     assert f"{MOST + 3} runs were asked for" in " ".join(group.missing.values())

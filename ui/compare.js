@@ -5,16 +5,17 @@ window.ortamCompare = (element, server) => {
   if (page.dataset.begun) return;
   page.dataset.begun = "1";
   document.title = "Compare · Ortam";
-  const TICK = 2000, IDLE = 10000, TABLES = 10000;
+  const TICK = 2000, IDLE = 10000, TABLES = 10000, TASKS = 30000;
   window.ortamCurves.load();
   const query = new URLSearchParams(location.search);
   const list = (name) => (query.get(name) ?? "").split(",").filter(Boolean);
 
   let runs = list("runs"), by = query.get("by") ?? "", pair = query.get("pair") ?? "", curves = list("curves");
   let sort = query.get("sort") ?? "", all = query.has("all"), which = query.get("tasks") ?? "all", environment = query.get("environment") ?? "0";
-  const view = { x: query.get("x") ?? "step", smooth: Number(query.get("smooth") ?? 0) || 0, log: query.has("log") };
+  const view = { x: query.get("x"), smooth: Math.min(0.99, Math.max(0, Number(query.get("smooth")) || 0)), log: query.has("log") };
+  if (![...one("[data-x]").options].some((option) => option.value === view.x)) view.x = "step";
   let mark = "", shape = null, live = false, misses = 0, asking = false, again = false, timer = 0, turn = 0;
-  let tablesAt = -Infinity, tablesMark = "", tableParts = {}, tasksOf = "";
+  let tablesAt = -Infinity, tasksAt = -Infinity, tablesMark = "", tableParts = {}, tasksOf = "";
   const known = new Map();     // measure -> how far each run's line goes
   const counts = new Map();    // line -> fewest runs at a step of the total
 
@@ -74,6 +75,7 @@ window.ortamCompare = (element, server) => {
 
   const look = async (mine) => {
     const first = !shape && runs.length ? server.points(question(wanted()[0])) : null;   // while the page learns what there is
+    first?.catch(() => null);   // whoever waits for it hears of it
     const told = await server.look({ ...chosen(), mark, shape: shape?.shape ?? "" });
     if (mine !== turn) return;
     if (told.problem) { stop(told.problem); return; }
@@ -107,13 +109,14 @@ window.ortamCompare = (element, server) => {
     if (mine !== turn) return;
     for (const [name, [made, html]] of Object.entries(told.parts ?? {})) { tableParts[name] = made; put(name, html); }
     order();
-    await tasks(mine);
+    if (performance.now() - tasksAt > TASKS) await tasks(mine);
   };
   const tasks = async (mine) => {
+    tasksAt = performance.now();
     const told = await server.tasks({ ...chosen(), environment: Number(environment) || 0, which });
     if (mine === turn && (told.html ?? told.problem) !== tasksOf) { tasksOf = told.html ?? told.problem; put("tasks", tasksOf); }
   };
-  const refresh = () => { tablesAt = -Infinity; tablesMark = ""; };
+  const refresh = () => { tablesAt = tasksAt = -Infinity; tablesMark = ""; };
 
   /* --------------------------------------------------------------------------------------- what came back */
 
@@ -164,7 +167,8 @@ window.ortamCompare = (element, server) => {
     }));
   };
   const drawn = (key, told) => {
-    if (told.problem) { put("problems", told.problem); return; }
+    if (told.problem) put("problems", told.problem);
+    if (!told.lines) return;
     known.set(key, told.known);
     const together = new Map();   // lines that are new from the same step on are drawn at once
     for (const [line, points] of Object.entries(told.lines)) {
@@ -350,6 +354,11 @@ window.ortamCompare = (element, server) => {
     }
   });
   document.addEventListener("pointerdown", ({ target }) => { const more = one(".o-compare-more"); if (more && !more.contains(target)) more.open = false; });
+
+  element.addEventListener("keydown", ({ key }) => {
+    const more = one(".o-compare-more");
+    if (key === "Escape" && more.open) { more.open = false; more.querySelector("summary").focus(); }
+  });
 
   one("[data-x]").value = view.x;
   one("[data-smooth]").value = String(view.smooth);

@@ -137,10 +137,9 @@ def points_of(store, asked: AskedPoints, lately: curves.Lines | None = None) -> 
     drawn, _ = group.drawn(asked.by, asked.pair)
     known = asked.known if len(asked.known) == len(group.runs) else [None] * len(group.runs)
     view = asked.view if not drawn or drawn[0].kind == "run" else asked.view.model_copy(update={"x": "step"})
-    try:
-        return curves.points(group.runs, drawn, asked.key, known, view, lately)
-    except OrtamError as error:
-        return {"problem": shell.problem(str(error))}
+    told = curves.points(group.runs, drawn, asked.key, known, view, lately)
+    wrong = told.pop("wrong", [])
+    return told | ({"problem": parts.problems(wrong)} if wrong else {})
 
 
 class Outcomes:

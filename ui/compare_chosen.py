@@ -1,5 +1,6 @@
 """The runs a comparison is of: found by what the address calls them, told apart by name, and drawn as lines."""
 
+import contextlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,13 +32,20 @@ class Chosen:
         told = []
         for run, spec in zip(self.runs, self.specs, strict=True):
             own = [term.name for term in spec.rewards]
-            told.append([*own, *sorted(set(compared.curve_names(run.path)) - {"total", *own})])
+            recorded: list[str] = []
+            with contextlib.suppress(OrtamError):  # a file that is broken further on is named where its curve is asked for
+                recorded = compared.curve_names(run.path)
+            told.append([*own, *sorted(set(recorded) - {"total", *own})])
         return told
 
     @cached_property
     def metrics(self) -> list[list[str]]:
         """What each run's trainer logged."""
-        return [run.metric_names() for run in self.runs]
+        told: list[list[str]] = [[] for _ in self.runs]
+        for place, run in enumerate(self.runs):
+            with contextlib.suppress(OrtamError):
+                told[place] = run.metric_names()
+        return told
 
     @cached_property
     def differing(self) -> list[Setting]:

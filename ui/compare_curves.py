@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from backend.comparing import Line, difference, together
+from backend.errors import OrtamError
 from backend.store import Run, compared
 from backend.store.spent import spent
 from ui.charts import charts
@@ -142,7 +143,7 @@ class Lines:
 def points(runs: Sequence[Run], drawn: Sequence[Drawn], key: str, known: Sequence[Known | None],
            view: View = AS_MEASURED, lately: Lines | None = None) -> dict[str, Any]:
     """`lines`: {id of the line: its points, which replace those from step `from` on}, only those with something new;
-    `known`: what the browser has then, for each run. Raises OrtamError where a file can't be read."""
+    `known`: what the browser has then, for each run; `wrong`: why lines are empty whose file can't be read."""
     lately = lately or Lines()
     versions = [hashlib.sha1(run.version().encode()).hexdigest()[:8] for run in runs]
     last = [compared.last_step(run.path) for run in runs]
@@ -162,9 +163,18 @@ def points(runs: Sequence[Run], drawn: Sequence[Drawn], key: str, known: Sequenc
             make = partial(_points, key, view, members, line.kind, start, bucket)
             same = (key, view, line.kind, bucket, *((runs[run].path, versions[run]) for run in line.members))
             asked[line.id] = partial(lately.get, same, make) if whole else make
+    wrong: list[str] = []
+
+    def made(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return make()
+        except OrtamError as error:  # one broken file must not hide the other runs
+            wrong.append(str(error))
+            return {"from": 0, "x": [], "y": []}
+
     with ThreadPoolExecutor(THREADS) as pool:  # most of the time SQLite looks for rows, and others can do so meanwhile
-        told = list(pool.map(lambda ask: ask(), asked.values()))
-    return {"lines": dict(zip(asked, told, strict=True)), "known": now}
+        told = list(pool.map(made, asked.values()))
+    return {"lines": dict(zip(asked, told, strict=True)), "known": now, **({"wrong": sorted(set(wrong))} if wrong else {})}
 
 
 def _points(key: str, view: View, members: Sequence[Run], kind: str, start: int, bucket: int) -> dict[str, Any]:
