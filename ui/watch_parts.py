@@ -31,6 +31,7 @@ def address(page: str, **query) -> str:
 def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: bool) -> str:
     replay = (
         f'<a class="o-button" href="{address("compare", runs=run)}">Compare</a>'
+        f'<a class="o-button" href="{address("arena", environment=f"run:{run}:{spec.environments[0].id}")}">Arena</a>'
         f'<a class="o-button" href="{address("reprice", run=run)}">Re-price</a>'
         f'<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a>'
         if has_episodes
