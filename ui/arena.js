@@ -123,7 +123,11 @@ window.ortamArena = (element, server) => {
     if (told.like?.environment) {
       form.environment.value = told.like.environment;
       if (form.environment.selectedIndex < 0) { form.environment.selectedIndex = 0; form.use.value = told.like.environment; }
-    } else if (asked.get("environment")) form.environment.value = asked.get("environment");
+    } else if (asked.get("environment")) {
+      const wanted = asked.get("environment");
+      if (![...form.environment.options].some((one) => one.value === wanted)) form.environment.add(new Option(wanted, wanted));
+      form.environment.value = wanted;
+    }
     if (form.environment.selectedIndex < 0) form.environment.selectedIndex = 0;
     choose(told.like);
   }

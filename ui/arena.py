@@ -6,6 +6,7 @@ is empty.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -43,6 +44,8 @@ ROWS = 5
 """Tasks on a page."""
 LAST_LINES = 20
 """Of the log, under what went wrong."""
+PLAYER = re.compile(r"^match\.players\.(\d+)(\.\w+)*: ")
+"""How a spec's errors name a player, whom the form knows by place."""
 BY_HAND, PARENT = "by-hand", "parent"
 ONLY = ("all", "fixed", "broken", "both_won", "both_lost")
 KINDS = {"script": "scripted", "model": "model", "checkpoint": "checkpoint", "endpoint": "endpoint"}
@@ -105,7 +108,7 @@ def may(launcher):
 
 
 def _sentence(error: Exception) -> str:
-    said = str(error)
+    said = PLAYER.sub(lambda place: f"player {int(place[1]) + 1}: ", str(error))
     return said[:1].upper() + said[1:]
 
 
