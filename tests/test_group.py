@@ -14,7 +14,8 @@ from backend.store import Store
 from backend.store.counting import cause
 from tests.test_replay import seen
 from tests.test_viewers import HOSTILE
-from ui.group import Asked, answer, compared, moments, of_episode
+from ui.episodes import group_address
+from ui.group import Asked, answer, compared, moments
 
 
 def game(sample: int, words: str, status="lost", total: float | None = 0.0, **more) -> Episode:
@@ -231,6 +232,6 @@ def test_a_group_of_a_hundred_is_quick(run):
 
 
 def test_an_episode_knows_the_address_of_its_group():
-    assert of_episode("r", game(0, "a")) == "/group?run=r&step=3&group=2"
-    assert Asked.read(of_episode("r", game(0, "a", phase="eval", attempt=2)).partition("?")[2]) == \
+    assert group_address("r", game(0, "a")) == "/group?run=r&step=3&group=2"
+    assert Asked.read(group_address("r", game(0, "a", phase="eval", attempt=2)).partition("?")[2]) == \
         Asked("r", 3, 2, "eval", 2)

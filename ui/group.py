@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from backend.errors import OrtamError, SpecError
-from backend.records import Episode
 from ui import group_parts, in_step, shell
 from ui.group_parts import ORDERS, Shown
 from ui.pairs import pair
@@ -151,8 +150,3 @@ def _dead_end(sentence: str, search: str) -> str:
     link = (f"/episode?{urlencode({'run': run})}", "See the run's episodes") if run and "no run" not in sentence else \
         ("/", "See all runs")
     return group_parts.dead_end(sentence[:1].upper() + sentence[1:], link)
-
-
-def of_episode(run: str, episode: Episode) -> str:
-    """The address of an episode's group."""
-    return Asked(run, episode.step, episode.group, episode.phase, None if episode.attempt == 1 else episode.attempt).to()
