@@ -5,6 +5,7 @@ import signal
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -264,3 +265,26 @@ def test_plain_words_are_judged_where_the_environment_takes_them_as_the_answer(t
         assert last.tool is None and last.done and last.result.startswith(("Yes", "No")) and last.fault is None
         assert episode.scores["right"] is not None and episode.status in ("won", "lost") and episode.facts["turns"] == 1
         assert last.tokens == episode.tokens
+
+
+def test_wordle_catch_and_two_ors_servers_are_trained_on_in_one_run(tmp_path):
+    from openreward.environments import Server as SdkServer
+
+    from backend.environments.examples.ors_server import Locks, Sums
+    from tests.ors_servers import serving
+
+    tools = {"wordle": {"guess"}, "catch": {"move", "stay"}, "sums": {"answer"}, "locks": {"look", "turn-dial", "press-keys"}}
+    terms = {"wordle": {"win", "greens"}, "catch": {"win"}, "sums": {"right"}, "locks": {"right"}}
+    with serving(SdkServer([Sums]).app) as sums, serving(SdkServer([Locks]).app) as locks:
+        uses = {"wordle": "wordle", "catch": "catch", "sums": f"ors+{sums}", "locks": f"ors+{locks}#locks"}
+        run = trained(tmp_path, train={"steps": 1, "group_size": 2, "episodes_per_step": 32},
+                      environments=[{"id": name, "use": use, "tasks": {"count": 4}} for name, use in uses.items()],
+                      rewards=[{"name": "win", "value": "1.0 if won else 0.0", "environments": ["wordle", "catch"]},
+                               {"name": "greens", "value": "0.1 * best_greens", "environments": ["wordle"]},
+                               {"name": "right", "kind": "environment", "value": "last", "environments": ["sums", "locks"]}])
+    assert run.result().status == "finished", run.result().reason
+    episodes = whole(run)
+    assert Counter(e.environment for e in episodes) == dict.fromkeys(uses, 8)
+    for episode in episodes:
+        assert {name for name, score in episode.scores.items() if score is not None} <= terms[episode.environment]
+        assert {turn.tool for turn in episode.turns if turn.tool and not turn.fault} <= tools[episode.environment]
