@@ -78,6 +78,15 @@ def test_what_is_wrong_in_the_form_is_a_sentence(store, match, changes, said):
     assert said in str(error.value)
 
 
+def test_a_match_played_again_has_the_same_tasks_terms_and_players(store):
+    run = launched(store, PERFECT, RANDOM, held_out=3, tokens=77)
+    like = arena_form.front(store, Launcher(store), {"like": run.id})["like"]
+    assert "held-out" in arena_form.choices(store, like["environment"])["which"]
+    again = arena_form.spec_of(store, {**form(), **like})
+    assert again.match == run.spec.match and again.environments == run.spec.environments
+    assert again.train.max_completion_tokens == 77 and again.rewards == run.spec.rewards
+
+
 def test_what_it_takes_is_told_in_words(store):
     told = arena_form.cost(store, form(players=[PERFECT, {"kind": "model", "model": "starter:catch"}, {
         "kind": "endpoint", "url": "http://localhost:1/v1", "model": "far"}]))

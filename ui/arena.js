@@ -85,8 +85,8 @@ window.ortamArena = (element, server) => {
         if (like) {
           form.tasks.value = like.tasks;
           form.seed.value = like.seed;
-          const seeded = form.querySelector("[name=which][value=seed]");
-          if (seeded) seeded.checked = true;
+          const as = form.querySelector(`[name=which][value=${like.which}]`);
+          if (as) as.checked = true;
         }
         draw();
       } catch { trouble(LOST); }
@@ -121,8 +121,8 @@ window.ortamArena = (element, server) => {
       button.disabled = false;
     });
     if (told.like?.environment) {
+      form.environment.add(new Option(told.like.title, told.like.environment));
       form.environment.value = told.like.environment;
-      if (form.environment.selectedIndex < 0) { form.environment.selectedIndex = 0; form.use.value = told.like.environment; }
     } else if (asked.get("environment")) {
       const wanted = asked.get("environment");
       if (![...form.environment.options].some((one) => one.value === wanted)) form.environment.add(new Option(wanted, wanted));

@@ -105,15 +105,19 @@ def front(store, launcher, asked: dict[str, Any]) -> dict[str, Any]:
     told["environments"] = (f'<optgroup label="That ship here">{shipped}</optgroup>'
                             + (f'<optgroup label="As a run trained in it">{ran}</optgroup>' if ran else ""))
     if like := str(asked.get("like", ""))[:200]:
-        told["like"] = _like(store.run(like).spec)
+        told["like"] = _like(store.run(like))
     return told
 
 
-def _like(spec: RunSpec) -> dict[str, Any]:
+def _like(run: Run) -> dict[str, Any]:
+    """The form as it was for this match: its tasks, by their seed where they were those of a day."""
+    spec = run.spec
     if spec.match is None:
         return {}
     asked = spec.environments[0]
-    return {"environment": asked.use, "players": [player.model_dump(mode="json") for player in spec.match.players],
+    return {"environment": f"run:{run.id}:{asked.id}", "title": f"{asked.id} · as in {run.id}",
+            "players": [player.model_dump(mode="json") for player in spec.match.players],
+            "which": "held-out" if spec.match.held_out else "seed",
             "tasks": spec.match.held_out or asked.tasks.count or TASKS, "seed": asked.tasks.first_seed}
 
 
@@ -141,10 +145,11 @@ def choices(store, environment: str) -> dict[str, Any]:
     saved = _checkpoints(store, asked.use, run)
     first = [*models[:3], scripts[0]] if run else [*models[:1], *scripts]
     ways = ["seed"] if asked.use.startswith(matches.LISTS_TASKS) else ["daily", "seed"]
+    knows_training = run is not None and (run.spec.match is None or run.spec.match.held_out is not None)
     note = f"Rewards, prompt and token budget as in the run {run.id}." if run else \
         "Rewards and prompt are the environment's own."
     return {"offers": _offers((("Scripted", scripts), ("Models", models), ("Checkpoints", saved))),
-            "first": first[:4], "which": _which(["held-out", *ways] if run else ways), "note": note}
+            "first": first[:4], "which": _which(["held-out", *ways] if knows_training else ways), "note": note}
 
 
 def _where(store, environment: str) -> tuple[EnvironmentSpec, Run | None]:
@@ -165,7 +170,7 @@ def _where(store, environment: str) -> tuple[EnvironmentSpec, Run | None]:
 def _of_run(run: Run) -> list[dict[str, Any]]:
     """What it started from, and what it saved."""
     saved = [{"kind": "checkpoint", "run": run.id, "checkpoint": name, "label": name} for name in matches.checkpoints(run)]
-    return [{"kind": "model", "model": run.spec.model, "label": "base"}, *saved]
+    return [{"kind": "model", "model": run.spec.model, "label": "base"}, *saved] if run.spec.model else saved
 
 
 def _starters(use: str) -> list[dict[str, Any]]:
