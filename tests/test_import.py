@@ -130,6 +130,14 @@ def test_requests_with_responses_and_bare_lists_are_conversations_too(store, tmp
     assert found[1].task == "7" and len({episode.group for episode in found}) == 1
 
 
+def test_numbers_no_spec_takes_and_no_curve_can_draw_do_not_end_an_import(store, tmp_path):
+    rows = [CALLS | {"model": "  ", "reward": 1}, CALLS | {"reward": float("inf")}, CALLS | {"reward": float("nan")}]
+    run = bring(store, lines_file(tmp_path / "odd.jsonl", rows), "openai").run
+    assert [episode.total for episode in episodes(run)] == [1.0, None, None]
+    far = bring(store, lines_file(tmp_path / "far.jsonl", [{"prompt": "a", "completion": "b", "step": 10**9}]), "trl").run
+    assert episodes(far)[0].step == 10**9 and far.spec.train.steps == 1_000_000
+
+
 def test_a_json_file_may_hold_one_list_of_conversations(store, tmp_path):
     (tmp_path / "all.json").write_text(json.dumps([CALLS, CALLS], indent=1))
     assert bring(store, tmp_path / "all.json", "openai").episodes == 2
@@ -219,12 +227,13 @@ def test_completions_that_grpo_logged_come_in_by_step(store, tmp_path):
             "completion": [[{"role": "assistant", "content": "", "tool_calls": [
                 {"type": "function", "function": {"name": "move", "arguments": {"to": 1} if k else {"by": "x"}}}]},
                 {"role": "tool", "name": "move", "content": "moved"}] for k in range(3)],
-            "won": [1.0, 0.0, None], "near": [0.5, 0.25, None], "advantage": [1.0, -1.0, 0.0],
+            "won": [1.0, 0.0, None], "near": [0.5, 0.25, None], "advantage": [1.0, -1.0, 0.0], "asked": ["x", None, None],
         }).to_parquet(tmp_path / "completions" / f"completions_{step:05d}.parquet")
     brought = bring(store, tmp_path / "completions", "trl", "from-trl")
     found = episodes(brought.run)
     assert [(e.id, e.step, e.total, e.advantage) for e in found][:3] == [
         ("5-0-0", 5, 1.5, 1.0), ("5-0-1", 5, 0.25, -1.0), ("5-1-0", 5, None, 0.0)]
+    assert found[1].scores == {"won": 0.0, "near": 0.25}, "a text that is missing is no reward"
     assert found[0].turns[0].arguments == {"by": "x"} and found[1].turns[0].arguments == {"to": 1}
     assert found[0].turns[0].result == "moved" and brought.run.spec.name == "from-trl"
     assert brought.run.spec.train.steps == 10 and brought.run.spec.train.group_size == 2

@@ -1,30 +1,30 @@
 """trl: the completions GRPOTrainer logs as Parquet (a file, or the folder of them), and conversational datasets as JSON lines.
 
-Rewards of the Parquet files are its columns of numbers besides step and advantage; TRL keeps no weights there, so several are
+Rewards of the Parquet files are their columns of fractions besides step and advantage; TRL keeps no weights there, so several are
 added up as they are. What another row's tool arguments had and this row's hadn't comes back from Parquet as null, and null
 arguments are therefore left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from backend.errors import OrtamError
+from backend.exchange import parquet
 from backend.exchange.conversation import Conversation, Odd, listed, number, split, status_of, whole, word
 from backend.records import Episode
 
 NOT_REWARDS = {"step", "advantage", "id", "index", "group", "num_turns", "turns", "tokens"}
-ROWS = 256
 
 
 def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
     for file in _files(path):
-        table = file.suffix == ".parquet"
-        for line, row in _table(file) if table else listed(file, skip):
+        if file.suffix == ".parquet":
+            yield from _table(file, skip)
+            continue
+        for line, row in listed(file, skip):
             try:
-                if not isinstance(row, Mapping):
-                    raise Odd("it isn't an object")
-                yield _logged(row) if table else _line(row)
+                yield _line(row)
             except Odd as odd:
                 skip(line, str(odd))
 
@@ -38,27 +38,26 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _table(path: Path) -> Iterator[tuple[int, Any]]:
+def _table(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation]:
     import pyarrow
-    import pyarrow.parquet
 
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            line = 0
-            for batch in file.iter_batches(ROWS):
-                for row in batch.to_pylist():
-                    line += 1
-                    yield line, row
-    except (pyarrow.ArrowException, OSError) as error:
-        raise OrtamError(f"{path.name} can't be read as Parquet ({str(error).splitlines()[0]})") from None
+    with parquet.opened(path) as file:
+        rewards = [column.name for column in file.schema_arrow
+                   if pyarrow.types.is_floating(column.type) and column.name not in NOT_REWARDS]
+        line = 0
+        for batch in file.iter_batches(parquet.ROWS):
+            for line, row in enumerate(batch.to_pylist(), line + 1):
+                try:
+                    yield _logged(row, rewards)
+                except Odd as odd:
+                    skip(line, str(odd))
 
 
-def _logged(row: Mapping[str, Any]) -> Conversation:
+def _logged(row: Mapping[str, Any], rewards: Collection[str]) -> Conversation:
     if "completion" not in row:
         raise Odd("it has no column completion")
     prompt, rest = split(_without_nulls(row.get("prompt")), _without_nulls(row["completion"]) or [])
-    scores = {name: number(value) for name, value in row.items()
-              if name not in NOT_REWARDS and (isinstance(value, float) or value is None)}
+    scores = {name: number(row[name]) for name in rewards}
     known = [score for score in scores.values() if score is not None]
     return Conversation(
         prompt, rest, phase="train", step=whole(row.get("step")) or 0, scores=scores, total=sum(known) if known else None,
@@ -71,8 +70,10 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _line(row: Mapping[str, Any]) -> Conversation:
+def _line(row: Any) -> Conversation:
     """Of a conversational dataset: prompt and completion, or messages; what python -m backend export adds is read back."""
+    if not isinstance(row, Mapping):
+        raise Odd("it isn't an object")
     if "completion" in row:
         prompt, rest = split(row.get("prompt"), row["completion"])
     elif "messages" in row:

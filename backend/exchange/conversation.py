@@ -1,6 +1,7 @@
 """What a reader finds in one line of a file: a conversation and what is told about it."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,10 +130,9 @@ def listed(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, 
 
 
 def number(value: Any) -> float | None:
-    if isinstance(value, bool):
-        return float(value)
+    """None for what isn't a finite number."""
     try:
-        return float(value) if isinstance(value, (int, float)) and value == value else None
+        return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
     except OverflowError:
         return None
 

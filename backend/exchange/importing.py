@@ -39,6 +39,8 @@ ID = "imported"
 BATCH = 200
 MOST_SKIPPED = 1000
 """Skipped lines that are named; more are counted."""
+MOST_STEPS, MOST_IN_A_GROUP, MOST_EPISODES = 1_000_000, 1024, 65_536
+"""What a spec takes; a file may tell of more."""
 
 
 class Brought(NamedTuple):
@@ -166,9 +168,9 @@ class _Making:
     def spec(self, name: str, format: str) -> RunSpec:
         """What can be said truthfully: who played what, in how large groups, worth what."""
         usual = self.sizes.most_common(1)[0][1] if self.sizes else 1
-        group = min(max(usual, 2), 1024)
+        group = min(max(usual, 2), MOST_IN_A_GROUP)
         groups = max(Counter((phase, step) for phase, step, _ in self.sizes).values(), default=1)
-        model = self.models.most_common(1)[0][0][:200] if self.models else ""
+        model = self.models.most_common(1)[0][0].strip()[:200] if self.models else ""
         terms = []
         for term, weight in self.terms.items():
             with contextlib.suppress(ValidationError):  # a name no term may have; its scores are kept all the same
@@ -178,8 +180,8 @@ class _Making:
             environments=tuple(EnvironmentSpec(id=id if re.fullmatch(NAME, id) else ID, use=f"import:{format}")
                                for id in self._ids()),
             rewards=tuple(terms),
-            train=TrainSettings(steps=max(self.last_step, 1), group_size=group,
-                                episodes_per_step=group * min(max(groups, 1), 65_536 // group)))
+            train=TrainSettings(steps=min(max(self.last_step, 1), MOST_STEPS), group_size=group,
+                                episodes_per_step=group * min(max(groups, 1), MOST_EPISODES // group)))
 
     def _ids(self) -> list[str]:
         return list(dict.fromkeys(id if re.fullmatch(NAME, id) else ID for id in self.environments)) or [ID]

@@ -5,6 +5,7 @@ None stays null. Values of any shape (task, arguments, facts, prompt) are JSON t
 which the file's metadata says and `read` undoes.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,14 +51,21 @@ def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
 
 def read(path: Path) -> Iterator[Episode]:
     """What `write` wrote. Raises OrtamError for any other file."""
+    with opened(path) as file:
+        if b"ortam" not in (file.schema_arrow.metadata or {}):
+            raise OrtamError(f"{path.name} wasn't written by python -m backend export")
+        for batch in file.iter_batches(ROWS):
+            yield from (_episode(row) for row in batch.to_pylist())
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """pyarrow's ParquetFile. Raises OrtamError where it can't be read, to its end."""
     import pyarrow.parquet
 
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            if b"ortam" not in (file.schema_arrow.metadata or {}):
-                raise OrtamError(f"{path.name} wasn't written by python -m backend export")
-            for batch in file.iter_batches(ROWS):
-                yield from (_episode(row) for row in batch.to_pylist())
+            yield file
     except (pyarrow.ArrowException, OSError) as error:
         raise OrtamError(f"{path.name} can't be read as Parquet ({str(error).splitlines()[0]})") from None
 
