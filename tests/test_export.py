@@ -197,6 +197,7 @@ def test_a_choice_filters_sorts_and_limits_as_the_list_of_episodes_does(run):
     assert [e.id for e in Choice(run, where="won", sort="-step", limit=2).episodes()] == ["2-0-0", "2-0-1"]
     assert [e.id for e in Choice(run, group=(1, 0)).episodes()] == ["1-0-0", "1-0-1"]
     assert Choice(run, where="won").count() == 3
+    assert list(Choice(run, group=(1, 0), phase="eval").episodes()) == []
     with pytest.raises(SpecError):
         list(Choice(run, where="won and").episodes())
 

@@ -47,7 +47,7 @@ class Choice:
         for phase in [self.phase] if self.phase else ["train", "eval", "play"]:
             if newest := self.run.episodes(sort="-seq", limit=1, phase=phase, **place):
                 return place | {"phase": phase, "attempt": newest[0].attempt}
-        return place
+        return place | {"phase": self.phase}
 
     def _ids(self) -> Iterator[str]:
         return itertools.islice(self._in_written_order() if self.sort is None else self._sorted(), self.limit)
