@@ -179,7 +179,7 @@ class Reading:
         sought = words.understood(find)
         if not sought or not sought.wanted or not seqs:
             return {}
-        return self._ask(lambda connection: indexing.excerpts(connection, seqs, sought))
+        return self._ask(lambda connection: indexing.excerpts(connection, seqs, sought)) or {}
 
     def known(self, kind: str) -> list[str]:
         """`tool`, `policy` or `fault`: the names that were met so far."""

@@ -121,7 +121,7 @@ class RunWriter:
             connection.execute("SAVEPOINT episode")
             try:
                 self._write_episode(connection, episode)
-            except (TypeError, ValueError, OverflowError, sqlite3.DataError, sqlite3.InterfaceError,
+            except (TypeError, ValueError, OverflowError, RecursionError, sqlite3.DataError, sqlite3.InterfaceError,
                     sqlite3.IntegrityError) as error:
                 connection.execute("ROLLBACK TO episode")
                 self._write_event(connection, Event(
