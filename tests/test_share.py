@@ -73,6 +73,16 @@ def test_every_file_a_menu_offers_can_be_had_and_is_an_attachment(store, run, wh
         assert got.headers["x-content-type-options"] == "nosniff" and "text/html" not in got.headers["content-type"]
 
 
+def test_messages_to_imitate_are_what_the_group_won_and_all_of_it_where_it_won_nothing(store, run):
+    with run.writing() as writer:
+        writer.record([game(f"4-0-{sample}", 4, sample, 2) for sample in range(2)])
+    site = client(store)
+    for step, count, said in ((1, 1, "what was won"), (4, 2, "none was won")):
+        what = {"run": run.id, "step": step, "group": 0}
+        assert said in site.get("/share/menu", params=what).json()["html"]
+        assert len(site.get("/share/file/sft", params=what).text.splitlines()) == count
+
+
 def test_a_menu_says_the_size_of_the_page_before_it_is_sent(store, run):
     site = client(store)
     menu = site.get("/share/menu", params={"run": run.id, "id": "1-0-0"}).json()["html"]

@@ -34,6 +34,10 @@ class Choice:
         """Raises EpisodeNotFound for an id the run hasn't got, SpecError for a filter or an order that can't be used."""
         return (self.run.episode(id) for id in ([self.id] if self.id is not None else self._ids()))
 
+    def won(self) -> "Choice":
+        """What was won of these, as they were played."""
+        return Choice(self.run, "status == 'won'", group=self.group, phase=self.phase)
+
     def count(self) -> int:
         if self.id is not None:
             return 1

@@ -54,8 +54,8 @@ def _items(choice: Choice) -> Iterator[Item]:
     yield Item("jsonl", "JSONL", f"{episodes}, whole, one a line", f"about {sized(count * each)}")
     yield Item("parquet", "Parquet", f"{episodes}, a typed row each", "compressed")
     yield Item("trl", "TRL", "Prompt, completion, tools and rewards", "")
-    yield Item("sft", "SFT", "Messages of what was won, to imitate", "") if choice.run.count_episodes(status="won") \
-        else Item("sft", "SFT", "Messages of all of them: none was won", "")
+    messages = "Messages of what was won, to imitate" if choice.won().count() else "Messages of all of them: none was won"
+    yield Item("sft", "SFT", messages, "")
     if choice.group is None:
         yield Item("trackio", "Trackio", "Curves and metrics, as one of its projects", "")
 

@@ -51,9 +51,9 @@ def add(app, store, launcher) -> None:
             return PlainTextResponse(f"There is no format {format!r:.20}.", 404, NOT_A_PAGE)
         try:
             choice = choice_of(store, asked)
-            if format == "sft" and choice.id is None and choice.run.count_episodes(status="won"):
-                choice = Choice(choice.run, "status == 'won'", group=choice.group, phase=choice.phase)
-            headers = {**NOT_A_PAGE, **attachment(named(choice, asked), FORMATS[format].SUFFIX)}
+            if format == "sft" and choice.id is None and choice.won().count():
+                choice = choice.won()
+            headers = {**NOT_A_PAGE, **attachment(named(choice), FORMATS[format].SUFFIX)}
             if format in ("png", "gif"):
                 return Response(picture(choice, format, asked), media_type=f"image/{format}", headers=headers)
             if streamed := getattr(FORMATS[format], "lines", None):
@@ -81,6 +81,8 @@ def add(app, store, launcher) -> None:
     @app.post("/share/hub/{way}", include_in_schema=False)
     async def to_or_from_the_hub(way: str, request: Request):
         asked = request.query_params
+        if way not in ("send", "bring"):
+            return JSONResponse({"problem": f"There is no way {way!r:.20}."}, 404, NOT_A_PAGE)
         if launcher is None or not ours(request.headers):
             return JSONResponse({"problem": "Only this site's own page may do that, and not where it only shows runs."}, 403,
                                 NOT_A_PAGE)
@@ -109,7 +111,8 @@ def add(app, store, launcher) -> None:
         format, called = request.query_params.get("format", ""), unquote(request.query_params.get("name", ""))[:200]
         if format not in READERS:
             return refused(400, f"Choose what the file holds: {', '.join(READERS)}.")
-        if (request.headers.get("content-length") or "0").isdecimal() and int(request.headers.get("content-length", 0)) > MOST:
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > MOST:
             return refused(413, too_large())
         with tempfile.TemporaryDirectory(prefix="ortam-import-") as folder:
             path = Path(folder) / f"file{Path(file_name(called)).suffix[:12]}"
@@ -155,7 +158,7 @@ def query_of(choice: Choice) -> str:
     return urlencode(told, errors="replace")
 
 
-def named(choice: Choice, asked: dict[str, str]) -> str:
+def named(choice: Choice) -> str:
     parts = [choice.run.id]
     if choice.id is not None:
         parts.append(choice.id)
