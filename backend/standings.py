@@ -138,7 +138,9 @@ def by_hand(store: Store, asked: EnvironmentSpec, rewards: Sequence[RewardTerm],
         alike = _anywhere(spec.rewards) == _anywhere(rewards)
         for game in played:
             place = wanted.get((game.seed, game.task))
-            if place is None or game.forked or game.status == "cancelled" or (place in found and found[place][1].started <= game.started):
+            if place is None or game.forked or game.status == "cancelled":
+                continue
+            if place in found and found[place][1].started <= game.started:
                 continue
             found[place] = (run, game if alike else game._replace(total=None, scores={}))
     return found
