@@ -72,7 +72,7 @@ def build(store, launcher) -> None:
         return said(lambda: news(asked, sittings.end(str(asked.get("id")))))
 
     def compare(asked: Asked) -> Answer:
-        return said(lambda: {"id": sittings.compare(choice(store, asked), number_of(asked, "games", GAMES))})
+        return said(lambda: {"id": sittings.compare(choice(store, asked), number_of(asked, "games", GAMES) or GAMES)})
 
     def compared(asked: Asked) -> Answer:
         return said(lambda: comparison(store, sittings, str(asked.get("id"))))

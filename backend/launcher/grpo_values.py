@@ -97,8 +97,9 @@ def check_value(name: str, value: Any, extra: dict[str, Any], gpus: int, kl: flo
         raise SpecError(place, "needs liger-kernel, which isn't installed; run pip install liger-kernel, or leave it out")
     if name == "optim" and (package := _missing(str(value))):
         raise SpecError(place, f"{value} needs {package}, which isn't installed; run pip install {package}, or use adamw_torch")
-    if name == "lr_scheduler_type" and (wanted := ASKS_FOR.get(value)) and wanted not in str(extra.get("lr_scheduler_kwargs")):
-        raise SpecError(place, f"{value} needs {wanted}; add lr_scheduler_kwargs: {{{wanted}: …}}")
+    needed = ASKS_FOR.get(value) if name == "lr_scheduler_type" else None
+    if needed and needed not in str(extra.get("lr_scheduler_kwargs")):
+        raise SpecError(place, f"{value} needs {needed}; add lr_scheduler_kwargs: {{{needed}: …}}")
     if name == "sync_ref_model" and value and not kl:
         raise SpecError(place, "there is no reference model to synchronize while train.kl is 0; set train.kl above 0, or "
                         "leave it out")

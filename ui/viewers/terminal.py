@@ -42,7 +42,7 @@ def draws(episode: Episode) -> bool:
 
 
 def frames(episode: Episode) -> list[str]:
-    drawn, screen = [_screen([], 0)], []
+    drawn, screen = [_screen([], 0)], list[Line]()
     for k, lines in enumerate(lines_of(episode), 1):
         screen = [*screen, *lines][-ROWS:]
         drawn.append(_screen(screen, k))
