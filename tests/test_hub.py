@@ -124,6 +124,9 @@ def test_a_folder_that_could_act_or_is_broken_is_no_run(run, tmp_path):
     for folder, said in (
             (draft("trigger", "CREATE TRIGGER t AFTER INSERT ON episodes BEGIN DELETE FROM turns; END"), "trigger t"),
             (draft("view", "ALTER TABLE episodes RENAME TO e; CREATE VIEW episodes AS SELECT * FROM e"), "view episodes"),
+            (draft("module", "CREATE VIRTUAL TABLE other USING fts4(x)"), "table other"),
+            (draft("hidden", "CREATE VIRTUAL TABLE other USING fts4(x); PRAGMA writable_schema=ON; UPDATE sqlite_master SET "
+                             "sql = replace(sql, ' ', '/**/') WHERE name = 'other'"), "table other"),
             (draft("other", body=b"SQLite format 3\0" + b"\xff" * 5000), "can be read|broken"),
             (draft("empty", "DROP TABLE episodes"), "has no episodes")):
         with pytest.raises(OrtamError, match=said):
