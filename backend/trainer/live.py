@@ -145,8 +145,8 @@ class Lane:
         episode = Episode(
             id=name[0], phase=phase, step=step, group=name[1], sample=name[2], environment=seat.table.environment.id,
             policy=self.policy, turns=tuple(kept), **told)
-        return Seated(episode=episode, stage=stage, since=since, calls=self._unanswered(place, seat) if stage == "environment" else (),
-                      left_out=len(made) - len(kept))
+        calls = self._unanswered(place, seat) if stage == "environment" else ()
+        return Seated(episode=episode, stage=stage, since=since, calls=calls, left_out=len(made) - len(kept))
 
     def _play(self, place: int, seat: Seat) -> Playthrough | None:
         return None if seat.play is self._before[place] else seat.play
