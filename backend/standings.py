@@ -3,7 +3,6 @@
 Only games of the same task count against each other: where fingerprints differ, two tasks were played.
 """
 
-import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from backend.errors import OrtamError
 from backend.records import UNSCORED, EnvironmentSpec, RewardTerm
+from backend.signal.chance import sign_test
 from backend.store import Game, Run, Store
 
 SAME = 1e-9
@@ -66,15 +66,6 @@ class Against:
         """How often two equally good players would part at least as unevenly: the exact two-sided sign test over the
         tasks in which they differ. None where they differ in none."""
         return sign_test(self.fixed, self.broken)
-
-
-def sign_test(ups: int, downs: int) -> float | None:
-    """Two-sided, exact: of `ups + downs` fair coins, how often the split is at least this uneven."""
-    n = ups + downs
-    if not n:
-        return None
-    tail = sum(math.comb(n, k) for k in range(min(ups, downs) + 1))
-    return min(1.0, 2 * tail / 2**n)
 
 
 def standing(games: Iterable[Game], terms: Sequence[str]) -> Standing:

@@ -38,7 +38,7 @@ ALLOWED = {
     "backend.store": {"backend.records", "backend.errors"},
     "backend.signal": {"backend.records", "backend.rewards"},
     "backend.repricing": {"backend.store", "backend.rewards", "backend.records", "backend.errors"},
-    "backend.standings": {"backend.store", "backend.records", "backend.errors"},
+    "backend.standings": {"backend.signal", "backend.store", "backend.records", "backend.errors"},
     "backend.comparing": {"backend.store", "backend.signal", "backend.records", "backend.errors"},
     "backend.rewards": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.environments": {"backend.records", "backend.errors", "backend.trusted"},

@@ -1,8 +1,11 @@
 """What a match comes to: counts that add up, unscored and differing tasks apart, and an exact test."""
 
+import math
+
 import pytest
 
-from backend.standings import against, sign_test, standing
+from backend.signal.chance import sign_test
+from backend.standings import against, standing
 from backend.store import Game
 
 
@@ -40,6 +43,10 @@ def test_a_fingerprint_that_is_not_known_keeps_no_task_from_counting():
     (0, 0, None), (5, 5, 1.0), (1, 0, 1.0), (7, 1, 0.0703125), (0, 10, 2 / 1024)])
 def test_the_sign_test_is_exact(ups, downs, chance):
     assert sign_test(ups, downs) == chance == sign_test(downs, ups)
+
+
+def test_the_sign_test_takes_ten_thousand_tasks():
+    assert math.isclose(sign_test(4900, 5100), 0.04659, rel_tol=1e-3)
 
 
 def test_what_is_not_known_is_none_and_not_0():

@@ -4,7 +4,7 @@ two of them played. It only reads; how it is drawn is the pages' business."""
 from backend.comparing.lines import Line, Together, difference, together
 from backend.comparing.outcome import LAST, Outcome, outcome
 from backend.comparing.settings import Setting, differing, settings
-from backend.comparing.tasks import Duel, SharedEnvironment, Sign, Task, duel, shared_environments, sign_test
+from backend.comparing.tasks import Duel, SharedEnvironment, Sign, Task, duel, shared_environments, signs_of
 
 __all__ = ["LAST", "Duel", "Line", "Outcome", "Setting", "SharedEnvironment", "Sign", "Task", "Together", "difference",
-           "differing", "duel", "outcome", "settings", "shared_environments", "sign_test", "together"]
+           "differing", "duel", "outcome", "settings", "shared_environments", "signs_of", "together"]

@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from backend.records import EnvironmentSpec, RunSpec
+from backend.signal.chance import sign_test
 from backend.store import Run, compared
 from backend.store.codec import to_json
 
@@ -83,7 +84,7 @@ def duel(first: Run, second: Run, shared: SharedEnvironment, phase: str = "train
         both.append(Task(a.seed, a.task, a.fingerprint, (a.played, b.played), (a.won, b.won)))
     both.sort(key=lambda task: (-abs(task.difference), task.seed is None, task.seed or 0, to_json(task.task) or "",
                                 task.fingerprint or ""))
-    return Duel(both, len(one.keys() - other.keys()), len(other.keys() - one.keys()), torn, decided, sign_test(both))
+    return Duel(both, len(one.keys() - other.keys()), len(other.keys() - one.keys()), torn, decided, signs_of(both))
 
 
 class _Told:
@@ -116,22 +117,10 @@ def _proven(row: compared.Played) -> bool:
     return row.fingerprint is not None and not row.fingerprint.startswith("~")
 
 
-def sign_test(tasks: list[Task]) -> Sign:
+def signs_of(tasks: list[Task]) -> Sign:
     signs: dict[bool, int] = defaultdict(int)
     for task in tasks:
         if task.won[0] * task.played[1] != task.won[1] * task.played[0]:
             signs[task.difference > 0] += 1
     first, second = signs[False], signs[True]
-    return Sign(first, second, len(tasks) - first - second, two_sided(first, second))
-
-
-def two_sided(first: int, second: int) -> float | None:
-    """Exact, for a fair coin thrown first + second times."""
-    n, fewer = first + second, min(first, second)
-    if not n:
-        return None
-    ways = way = 1
-    for k in range(fewer):
-        way = way * (n - k) // (k + 1)
-        ways += way
-    return min(1.0, 2 * ways / 2**n)
+    return Sign(first, second, len(tasks) - first - second, sign_test(first, second))
