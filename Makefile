@@ -24,6 +24,7 @@ run: $(VENV)/.can-run
 
 test: $(VENV)/.can-test
 	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m pytest $(TESTS)
 
 lint: $(VENV)/.can-test

@@ -129,7 +129,8 @@ def row(run, curve: str) -> str:
             f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div>'
             "</td>"
             f'<td class="o-runs-status">{shell.chip(run.status, run=True)}</td>'
-            f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} <em>{"games" if run.match else "steps"}</em></span>'
+            f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} '
+            f'<em>{"games" if run.match else "steps"}</em></span>'
             f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '
             f'aria-valuenow="{run.step}"><i style="width:{share:.1%}"></i></div></td>'
             f'<td class="o-right o-runs-reward">{reward}</td><td class="o-runs-curve">{curve}</td>'

@@ -44,13 +44,12 @@ def _table(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversatio
     with parquet.opened(path) as file:
         rewards = [column.name for column in file.schema_arrow
                    if pyarrow.types.is_floating(column.type) and column.name not in NOT_REWARDS]
-        line = 0
-        for batch in file.iter_batches(parquet.ROWS):
-            for line, row in enumerate(batch.to_pylist(), line + 1):
-                try:
-                    yield _logged(row, rewards)
-                except Odd as odd:
-                    skip(line, str(odd))
+        rows = (row for batch in file.iter_batches(parquet.ROWS) for row in batch.to_pylist())
+        for line, row in enumerate(rows, 1):
+            try:
+                yield _logged(row, rewards)
+            except Odd as odd:
+                skip(line, str(odd))
 
 
 def _logged(row: Mapping[str, Any], rewards: Collection[str]) -> Conversation:

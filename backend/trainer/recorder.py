@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
 from accelerate.utils import gather_object
 from transformers import TrainerCallback
@@ -40,7 +41,8 @@ class RecordedTrainer(GRPOTrainer):
         self.record, self.say, self.pause, self.live, self.greedy_evaluation = record, say, pause, live, greedy_evaluation
         self._next_group: dict[tuple[str, int], int] = {}
         clean = neutraliser(of_trl["processing_class"])
-        factories = {name: (lambda table=table: Seat(table, clean)) for name, table in tables.items()}
+        factories: dict[str, Callable] = {name: (lambda table=table: Seat(table, clean)) for name, table in tables.items()}
+        self._seat_of = factories
         super().__init__(environment_factory=factories, reward_funcs=reward_functions(terms), **of_trl)
         self._env_tools = {name: [tool.schema() for tool in table.description.tools] for name, table in tables.items()}
 
@@ -64,7 +66,7 @@ class RecordedTrainer(GRPOTrainer):
         self.pause.until_open(self._seats, lambda seats: self._await_all(seat.sit(seat.task) for seat in seats))
         self.say(f"playing step {step}" if phase == "train" else f"evaluating after step {step}")
         output = super()._generate_and_score_completions(inputs)
-        advantages = output["advantages"].tolist()
+        advantages = output["advantages"].tolist() if phase == "train" else [None] * len(inputs)
         episodes = [self._episode(sample, advantages[sample]) for sample in range(len(inputs))]
         self._hand_on(phase, step, gather_object(episodes))
         return output
@@ -72,13 +74,13 @@ class RecordedTrainer(GRPOTrainer):
     def _take_seats(self, inputs) -> list[Seat]:
         """The very seats TRL will take for these inputs: it fills each environment's pool from the front."""
         taken: dict[str, int] = {}
-        seats = []
+        seats: list[Seat] = []
         for row in inputs:
             name = row["environment"]
-            pool = self._environment_pool[name]
+            pool: list = self._environment_pool[name]
             place = taken.get(name, 0)
             if place == len(pool):
-                pool.append(self.environment_factories[name]())
+                pool.append(self._seat_of[name]())
             taken[name] = place + 1
             seats.append(pool[place])
         return seats
@@ -162,7 +164,7 @@ class RecordedTrainer(GRPOTrainer):
         tokens = sum(spoken.tokens for spoken in self._spoken[sample])
         return {**play.facts, "truncated": self._truncated[sample], "completion_tokens": tokens}
 
-    def _episode(self, sample: int, advantage: float) -> dict:
+    def _episode(self, sample: int, advantage: float | None) -> dict:
         """One episode as plain values, without its place in the step, ready to travel between processes."""
         seat, play = self._seats[sample], self._seats[sample].play
         truncated, facts, turns = self._truncated[sample], self._facts(sample), self._turns[sample]
@@ -178,7 +180,7 @@ class RecordedTrainer(GRPOTrainer):
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
             policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
             opening=play.opening or "", images=play.images, start_facts=play.start_facts, facts=facts, scores=scores,
-            total=total, advantage=advantage if self.model.training and total is not None else None,
+            total=total, advantage=None if total is None else advantage,
             tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds,
             fault=fault.model_dump() if fault else None,
             judged={name: judged.model_dump() for name, judged in verdict.judged.items()},
@@ -188,7 +190,7 @@ class RecordedTrainer(GRPOTrainer):
     def _place(self, phase: str, step: int, place: int) -> tuple[str, int, int]:
         """Id, group and sample of one of the next batch to be handed on, all processes' episodes in order: the first
         process's are the first."""
-        size = self.num_generations if phase == "train" else self.num_generations_eval
+        size: int = self.num_generations if phase == "train" else self.num_generations_eval  # type: ignore[assignment]
         group, sample = self._next_group.get((phase, step), 0) + place // size, place % size
         name = f"{step}-{group}-{sample}" if phase == "train" else f"eval-{step}-{group}-{sample}"
         return name + (f"-r{self.attempt}" if self.attempt > 1 else ""), group, sample
@@ -215,7 +217,7 @@ def task_of(row: dict) -> Task:
     return Task(row["task"], row["seed"], json.loads(row["options"]))
 
 
-def reward_functions(terms: Terms) -> list[Callable]:
+def reward_functions(terms: Terms) -> list[Any]:
     """One function per term, named as the term, so that TRL's own curves carry the same names."""
 
     def function(name: str) -> Callable:
