@@ -1,14 +1,11 @@
 """studio.db: which runs wait, which are being trained, and by which process. Rows are claimed by compare-and-set."""
 
-import contextlib
-import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from backend.errors import OrtamError
-from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
+from backend.store.studio import Studio
+from backend.store.tables import STUDIO
 
 _COLUMNS = ", ".join(STUDIO["queue"])
 
@@ -36,26 +33,12 @@ class Place(NamedTuple):
 
 class Queue:
     def __init__(self, folder: Path):
-        self.path = folder / "studio.db"
-        self._made = False
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        try:
-            connection, _ = open_for_writing(self.path)
-            with contextlib.closing(connection):
-                if not self._made:
-                    make_tables(connection, STUDIO, STUDIO_KEYS)
-                    self._made = True
-                yield connection
-        except sqlite3.Error as error:
-            raise OrtamError(f"{self.path} can't be written ({error}); free space or allow writing there") from None
+        self._studio = Studio(folder)
 
     def add(self, run: str, state: str = "waiting", **values) -> None:
         row = {"run": run, "state": state, "asked": time.time(), **values}
-        with self._writing() as connection:
-            connection.execute(f"INSERT OR REPLACE INTO queue ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
-                               tuple(row.values()))
+        self._studio.write((f"INSERT OR REPLACE INTO queue ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                            tuple(row.values())))
 
     def places(self, *states: str) -> list[Place]:
         """Oldest first; all of them where no state is named."""
@@ -65,16 +48,8 @@ class Queue:
         return next(iter(self._places("WHERE run = ?", (run,))), None)
 
     def _places(self, condition: str, values: tuple[str, ...]) -> list[Place]:
-        if not self.path.exists():
-            return []
-        try:
-            with reading(self.path) as connection:
-                return [Place(*row) for row in connection.execute(
-                    f"SELECT {_COLUMNS} FROM queue {condition} ORDER BY asked, run", values)]
-        except sqlite3.OperationalError as error:
-            if "no such table" in str(error):
-                return []
-            raise
+        rows = self._studio.rows(f"SELECT {_COLUMNS} FROM queue {condition} ORDER BY asked, run", values)
+        return [Place(*row) for row in rows]
 
     def gpus_taken(self) -> set[str]:
         return {gpu for place in self.places("running", "claimed") for gpu in (place.gpus or "").split(",") if gpu}
@@ -82,7 +57,5 @@ class Queue:
     def move(self, run: str, state: str, to: str, **values) -> bool:
         """Change a row only if it is still in `state`; False when somebody else was first."""
         sets = "".join(f", {name} = ?" for name in values)
-        with self._writing() as connection:
-            cursor = connection.execute(f"UPDATE queue SET state = ?{sets} WHERE run = ? AND state = ?",
-                                        (to, *values.values(), run, state))
-            return cursor.rowcount == 1
+        return self._studio.write((f"UPDATE queue SET state = ?{sets} WHERE run = ? AND state = ?",
+                                   (to, *values.values(), run, state))) == 1

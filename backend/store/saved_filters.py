@@ -1,13 +1,12 @@
 """Filters of episode lists under a name, in studio.db: saved once, used on any run."""
 
-import sqlite3
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from backend.errors import OrtamError, SpecError
+from backend.errors import SpecError
 from backend.store import codec
-from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
+from backend.store.studio import Studio
 
 LONGEST_NAME, LONGEST = 60, 2000
 
@@ -22,21 +21,12 @@ class SavedFilter(NamedTuple):
 
 class SavedFilters:
     def __init__(self, folder: Path):
-        self.path = folder / "studio.db"
+        self._studio = Studio(folder)
 
     def all(self) -> list[SavedFilter]:
         """By name."""
-        if not self.path.exists():
-            return []
-        try:
-            with reading(self.path) as connection:
-                rows = connection.execute("SELECT name, asked, saved FROM saved_filters ORDER BY name COLLATE NOCASE")
-                return [SavedFilter(codec.unescape(name), codec.unescape(asked), saved) for name, asked, saved in rows]
-        except sqlite3.DatabaseError as error:
-            if "no such table" in str(error):
-                return []
-            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove "
-                             "it") from None
+        rows = self._studio.rows("SELECT name, asked, saved FROM saved_filters ORDER BY name COLLATE NOCASE")
+        return [SavedFilter(codec.unescape(name), codec.unescape(asked), saved) for name, asked, saved in rows]
 
     def save(self, name: str, asked: str) -> None:
         """Replaces what was saved under this name. Raises SpecError, or OrtamError where nothing can be written."""
@@ -48,21 +38,9 @@ class SavedFilters:
             raise SpecError("filter", "nothing is filtered now; choose a filter or an order before you save it")
         if len(asked) > LONGEST:
             raise SpecError("filter", "it is too long to be saved; ask for less at once")
-        self._write("INSERT OR REPLACE INTO saved_filters (name, asked, saved) VALUES (?, ?, ?)",
-                    (codec.escape(name), codec.escape(asked), time.time()))
+        self._studio.write(("INSERT OR REPLACE INTO saved_filters (name, asked, saved) VALUES (?, ?, ?)",
+                            (codec.escape(name), codec.escape(asked), time.time())))
 
     def delete(self, name: str) -> bool:
         """Whether there was one."""
-        return self._write("DELETE FROM saved_filters WHERE name = ?", (codec.escape(name),)) > 0
-
-    def _write(self, sql: str, values: tuple) -> int:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection, _ = open_for_writing(self.path)
-            try:
-                make_tables(connection, STUDIO, STUDIO_KEYS)
-                return connection.execute(sql, values).rowcount
-            finally:
-                connection.close()
-        except (sqlite3.Error, OSError) as error:
-            raise OrtamError(f"{self.path} can't be written ({error}); free space or allow writing there") from None
+        return self._studio.write(("DELETE FROM saved_filters WHERE name = ?", (codec.escape(name),))) > 0

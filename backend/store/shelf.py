@@ -1,19 +1,18 @@
 """Environments of one's own, in studio.db: those saved under a name, and those a catalog file was imported for."""
 
 import json
-import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError, field_validator
 
-from backend.errors import OrtamError, SpecError
+from backend.errors import SpecError
 from backend.records import Asked, EnvironmentSpec, Kept
 from backend.store import codec
 from backend.store.spec_file import refuse_secrets_in
-from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
+from backend.store.studio import Studio
 
 LONGEST_NAME = 60
 
@@ -55,14 +54,14 @@ class ImportedEnvironment(Kept):
 
 class Shelf:
     def __init__(self, folder: Path):
-        self.path = folder / "studio.db"
+        self._studio = Studio(folder)
 
     # --------------------------------------------------------------------------------------------------------- saved
 
     def saved(self) -> list[SavedEnvironment]:
         """By name; what this version can't read is left out."""
         found = []
-        for name, use, options, note, told, saved in self._rows(
+        for name, use, options, note, told, saved in self._studio.rows(
                 "SELECT name, use_, options, note, told, saved FROM saved_environments ORDER BY name COLLATE NOCASE"):
             try:
                 found.append(SavedEnvironment(name=codec.unescape(name), use=codec.unescape(use), saved=saved,
@@ -87,17 +86,17 @@ class Shelf:
              "VALUES (?, ?, ?, ?, ?, ?)", row)]
         if instead_of and instead_of != one.name:
             changes.append(("DELETE FROM saved_environments WHERE name = ?", (codec.escape(instead_of),)))
-        self._write(changes)
+        self._studio.write(*changes)
 
     def delete(self, name: str) -> bool:
         """Whether there was one."""
-        return self._write([("DELETE FROM saved_environments WHERE name = ?", (codec.escape(name),))]) > 0
+        return self._studio.write(("DELETE FROM saved_environments WHERE name = ?", (codec.escape(name),))) > 0
 
     # ------------------------------------------------------------------------------------------------------ imported
 
     def imported(self) -> list[ImportedEnvironment]:
         found = []
-        for id, repository, checkout, card, at in self._rows(
+        for id, repository, checkout, card, at in self._studio.rows(
                 "SELECT id, repository, checkout, card, imported FROM imported_environments ORDER BY repository, id"):
             try:
                 found.append(ImportedEnvironment(id=codec.unescape(id), repository=codec.unescape(repository),
@@ -112,45 +111,14 @@ class Shelf:
         rows = [(codec.escape(one.id), codec.escape(one.repository),
                  codec.escape(one.checkout or known.get(one.repository, "")), codec.to_json(one.card), time.time())
                 for one in several]
-        self._write([("INSERT OR REPLACE INTO imported_environments (id, repository, checkout, card, imported) "
-                      "VALUES (?, ?, ?, ?, ?)", row) for row in rows])
+        self._studio.write(*(("INSERT OR REPLACE INTO imported_environments (id, repository, checkout, card, imported) "
+                              "VALUES (?, ?, ?, ?, ?)", row) for row in rows))
 
     def check_out(self, repository: str, checkout: str) -> int:
         """Say where a repository was cloned to; gives how many of its environments are listed."""
-        return self._write([("UPDATE imported_environments SET checkout = ? WHERE repository = ?",
-                      (codec.escape(checkout.strip()), codec.escape(repository)))])
+        return self._studio.write(("UPDATE imported_environments SET checkout = ? WHERE repository = ?",
+                                   (codec.escape(checkout.strip()), codec.escape(repository))))
 
     def forget(self, repository: str) -> int:
         """How many of its environments were listed."""
-        return self._write([("DELETE FROM imported_environments WHERE repository = ?", (codec.escape(repository),))])
-
-    # --------------------------------------------------------------------------------------------------------------
-
-    def _rows(self, question: str) -> list[tuple]:
-        if not self.path.exists():
-            return []
-        try:
-            with reading(self.path) as connection:
-                return [tuple(row) for row in connection.execute(question)]
-        except sqlite3.OperationalError as error:
-            if "no such table" in str(error):
-                return []
-            raise
-
-    def _write(self, changes: Iterable[tuple[str, tuple]]) -> int:
-        """In one transaction; gives how many rows the last change touched."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection, _ = open_for_writing(self.path)
-            try:
-                make_tables(connection, STUDIO, STUDIO_KEYS)
-                connection.execute("BEGIN IMMEDIATE")
-                touched = 0
-                for sql, values in changes:
-                    touched = connection.execute(sql, values).rowcount
-                connection.execute("COMMIT")
-                return touched
-            finally:
-                connection.close()
-        except (sqlite3.Error, OSError) as error:
-            raise OrtamError(f"{self.path} can't be written ({error}); free space or allow writing there") from None
+        return self._studio.write(("DELETE FROM imported_environments WHERE repository = ?", (codec.escape(repository),)))
