@@ -215,6 +215,14 @@ def test_verifiers_traces_give_an_episode_for_each_end_of_a_graph(store, tmp_pat
     assert (left.group, right.group, right.sample, left.environment) == (0, 0, 1, "imported")
 
 
+@pytest.mark.parametrize("odd", [1.5, True, "text", {"a": 1}, [None], []])
+def test_a_trace_whose_parts_have_another_kind_is_read_or_skipped(store, tmp_path, odd):
+    trace = {"nodes": [{"parent": None, "message": {"role": "assistant", "content": "x"}}]}
+    rows = [{"traces": [trace | {name: odd}]} for name in ("calls", "rewards", "task", "errors", "nodes", "stop_condition")]
+    brought = bring(store, lines_file(tmp_path / "traces.jsonl", rows), "verifiers")
+    assert brought.episodes + len(brought.skipped) == len(rows) and brought.episodes >= 5
+
+
 # ---------------------------------------------------------------------------------------------------------------- trl
 
 

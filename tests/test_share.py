@@ -188,6 +188,13 @@ def test_a_curve_has_gaps_where_nothing_was_scored_and_few_points_however_long_i
     assert len(long) < 20_000 and figure("total", [1], [None]) == ""
 
 
+@pytest.mark.parametrize("values", [[1e308], [1e17, 1e17], [-1.7e308, 1.7e308], [0.0, 5e-324]])
+def test_a_curve_of_huge_or_tiny_values_stays_inside_its_frame(values):
+    drawn = figure("total", range(len(values)), values)
+    heights = [float(y) for y in re.findall(r"[ML\"][\d.]+ ([\d.]+)|cy=\"([\d.]+)", drawn.partition("o-band")[2]) for y in y if y]
+    assert heights and all(0 <= y <= 132 for y in heights) and "nan" not in drawn
+
+
 @pytest.mark.parametrize("named", list(pictures.DRAWN))
 def test_every_viewer_has_a_drawing_of_all_turns_in_one_size(named):
     grid = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"

@@ -123,7 +123,8 @@ def _ends(trace: Any, row: Mapping[str, Any]) -> list[Conversation]:
     scores, weights, total = _rewards(trace.get("rewards"), fault is not None)
     task, env = _part(trace, "task"), _part(row, "env")
     key = task.get("key") or task.get("hash")
-    calls = [call for call in trace.get("calls") or [] if isinstance(call, Mapping)]
+    told = trace.get("calls")
+    calls = [call for call in told if isinstance(call, Mapping)] if isinstance(told, list) else []
     ends = []
     for leaf in (place for place in range(len(nodes)) if place not in followed):
         path = _path(nodes, leaf)

@@ -18,13 +18,14 @@ def figure(name: str, steps: Sequence[int], means: Sequence[Value], low: Sequenc
     steps, means, low, high = _thinned(steps, means, low or means, high or means)
     seen = [value for values in (means, low, high) for value in values if value is not None]
     bottom, top = min(seen), max(seen)
-    if bottom == top:
-        bottom, top = bottom - 0.5, top + 0.5
+    if bottom / 2 == top / 2:
+        beside = max(0.5, abs(bottom) / 1000)
+        bottom, top = bottom - beside, top + beside
     first, last = steps[0], steps[-1]
 
     def at(step: int, value: float) -> str:
         x = LEFT + (WIDTH - LEFT) * ((step - first) / (last - first) if last > first else 0.5)
-        y = 4 + (HEIGHT - 8) * (1 - (value - bottom) / (top - bottom))
+        y = 4 + (HEIGHT - 8) * (1 - (value / 2 - bottom / 2) / (top / 2 - bottom / 2))  # halves: the whole span may be no float
         return f"{x:.1f} {y:.1f}"
 
     band, mean, lone = [], [], []
