@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from backend.records import UNSCORED
 from backend.store import codec
-from backend.store.tables import reading
+from backend.store.tables import GONE, reading
 
 TURNS_AT_ONCE = 20_000
 MOST_PATHS = 100
 """SQLite's functions take 127 arguments."""
 
-_GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
 _TRAIN = "FROM episodes WHERE phase = 'train'"
 
 
@@ -62,7 +60,7 @@ def episode_columns(run: Path, facts: Sequence[str], scores: Sequence[str]) -> E
             which = " ".join(f"WHEN ? THEN {place}" for place in range(len(environments)))
             connection.row_factory = None
             rows = connection.execute(
-                f"SELECT seq, attempt, step, group_, CASE environment {which} END, status IN ({_GONE}), total, "
+                f"SELECT seq, attempt, step, group_, CASE environment {which} END, status IN ({GONE}), total, "
                 f"advantage {_TRAIN} ORDER BY seq", environments).fetchall()
             told = _values(connection, "facts", facts, f"{_TRAIN} ORDER BY seq", len(rows))
             given = _values(connection, "scores", scores, f"{_TRAIN} ORDER BY seq", len(rows))

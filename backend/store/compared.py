@@ -8,13 +8,12 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from backend.errors import OrtamError
-from backend.records import UNSCORED
 from backend.store import codec, sums
 from backend.store.reading import Reading
+from backend.store.tables import GONE
 
 PACED = 200
 """Newest steps whose durations are looked at."""
-_GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
 
 
 class Played(NamedTuple):
@@ -34,7 +33,7 @@ def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -
     rows = Reading(run / "run.db").rows(
         f"""SELECT seed, task, fingerprint, count(*), sum(status = 'won'),
         sum(status IN ('won', 'lost', 'out_of_turns', 'truncated', 'invalid')) FROM episodes WHERE phase = ? AND step > ?
-        AND environment = ? AND status NOT IN ({_GONE}) GROUP BY fingerprint, seed, task""",
+        AND environment = ? AND status NOT IN ({GONE}) GROUP BY fingerprint, seed, task""",
         (phase, after_step, codec.escape(environment)))
     return [Played(None if seed is None else int(seed), codec.from_json(task),
                    None if fingerprint is None else codec.unescape(fingerprint), *counts)

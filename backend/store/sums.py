@@ -12,11 +12,9 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-from backend.records import UNSCORED
 from backend.store import codec, counting
-from backend.store.tables import RUN, reading
+from backend.store.tables import GONE, RUN, reading
 
-_GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
 _PLAYED_LAST = """phase = :phase AND step > :after AND step <= :until AND (step, attempt) IN (SELECT step, max(attempt)
     FROM episodes WHERE phase = :phase AND step > :after AND step <= :until GROUP BY step)"""
 _EVER = 2**62
@@ -105,7 +103,7 @@ def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:
         told["start"] = _between(connection, early[0] - 1, early[min(span, len(early)) - 1])
         told["unscored"] = _rows(connection, f"""
             SELECT environment, status, coalesce(fault, stop) AS reason, count(*) AS episodes FROM episodes
-            WHERE {_PLAYED_LAST} AND status IN ({_GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""",
+            WHERE {_PLAYED_LAST} AND status IN ({GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""",
                                  {"phase": "train", "after": last[span - 1] - 1, "until": _EVER})
         return told
 

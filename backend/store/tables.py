@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from backend.records import UNSCORED
 from backend.store import counting
 
 BUSY_SECONDS = 10
@@ -61,6 +62,9 @@ STUDIO = {"queue": {"run": str, "state": str, "asked": float, "worker": str, "pi
           "saved_filters": {"name": str, "asked": str, "saved": float}}
 STUDIO_KEYS = {"queue": "run", "reward_sets": "name", "saved_environments": "name", "imported_environments": "id",
                "saved_filters": "name"}
+
+GONE = ", ".join(f"'{status}'" for status in sorted(UNSCORED))
+"""For `status IN (...)`: episodes that say nothing about the policy."""
 
 NOTES: dict[str, dict[str, type]] = {
     "notes": {"episode": str, "text": str, "version": int, "at": float},
