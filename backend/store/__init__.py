@@ -23,12 +23,14 @@ from typing import NamedTuple
 
 from backend.errors import OrtamError, RunNotFound
 from backend.records import ENDED, FactValue, RewardTerm, RunSpec, RunStatus
+from backend.store.arriving import free_folder
 from backend.store.games import Game
 from backend.store.notes import Note
+from backend.store.processes import alive, birth, own_name
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
 from backend.store.reward_sets import RewardSet, RewardSets, terms_to_yaml
-from backend.store.run import Progress, Run, alive, birth, own_name
+from backend.store.run import Progress, Run
 from backend.store.saved_filters import SavedFilter, SavedFilters
 from backend.store.spec_file import refuse_secrets, to_yaml
 from backend.store.writing import RunWriter, held, hold_if_free, write_whole
@@ -74,25 +76,9 @@ class Store:
     def create(self, spec: RunSpec) -> Run:
         """A new folder with the spec in it. Raises SpecError where the spec holds what looks like a secret."""
         refuse_secrets(spec)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._unwritable(error) from None
-        first = f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}"
-        for number in range(1, 10_000):
-            path = self.folder / (first if number == 1 else f"{first}-{number}")
-            try:
-                path.mkdir()
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise self._unwritable(error) from None
-            write_whole(path / "spec.yaml", to_yaml(spec))
-            return Run(path)
-        raise FileExistsError(first)
-
-    def _unwritable(self, error: OSError) -> OrtamError:
-        return OrtamError(f"{self.folder} can't take a new run ({error.strerror}); name another folder with --runs")
+        path = free_folder(self.folder, f"{time.strftime('%Y%m%d-%H%M%S')}-{spec.name}")
+        write_whole(path / "spec.yaml", to_yaml(spec))
+        return Run(path)
 
     def runs(self, search: str = "") -> list[RunSummary]:
         """Newest first, recorded demos last; `search` looks at id, model, environments and status."""

@@ -25,11 +25,8 @@ TRAVELS = ("spec.yaml", "run.db", "trainer.log", "result.json")
 @contextlib.contextmanager
 def arriving(runs: Path) -> Iterator[Path]:
     """An empty folder for a run that isn't one yet; gone afterwards unless it was settled."""
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
+    with _room_in(runs):
         above = Path(tempfile.mkdtemp(prefix=".arriving-", dir=runs))
-    except OSError as error:
-        raise OrtamError(f"{runs} can't take a new run ({error.strerror}); name another folder with --runs") from None
     try:
         (above / "run").mkdir()
         yield above / "run"
@@ -45,15 +42,30 @@ def say_what_was_asked(draft: Path, spec: RunSpec) -> None:
 
 def settle(draft: Path, runs: Path, named: str) -> Run:
     """The run in its own place, under this name or the next free one."""
-    for number in range(1, 10_000):
-        path = runs / (named if number == 1 else f"{named}-{number}")
-        if path.exists():
-            continue
-        with contextlib.suppress(FileExistsError):  # another process was quicker
-            draft.chmod(0o755)
-            draft.rename(path)
-            return Run(path)
-    raise OrtamError(f"{runs} holds too many runs called {named}; give another name with --name")
+    path = free_folder(runs, named)
+    draft.chmod(0o755)
+    draft.rename(path)  # over the empty folder
+    return Run(path)
+
+
+def free_folder(runs: Path, named: str) -> Path:
+    """A new, empty folder of this name, or of the next free one: no other process gets it. Raises OrtamError."""
+    with _room_in(runs):
+        for number in range(1, 10_000):
+            path = runs / (named if number == 1 else f"{named}-{number}")
+            with contextlib.suppress(FileExistsError):
+                path.mkdir()
+                return path
+    raise OrtamError(f"{runs} holds too many runs called {named}; give this one another name")
+
+
+@contextlib.contextmanager
+def _room_in(runs: Path) -> Iterator[None]:
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise OrtamError(f"{runs} can't take a new run ({error.strerror}); name another folder with --runs") from None
 
 
 def copy(run: Run, to: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """What a trainer printed, in pieces that begin where a line begins: a page puts each piece after the last."""
 
+import re
 from pathlib import Path
 
 FIRST, MOST = 64_000, 500_000
@@ -30,6 +31,19 @@ def printed(run: Path, since: int | None = None) -> tuple[str, int]:
     if returned >= start:
         start = returned + 1
     return body.decode("utf-8", "replace"), since + start
+
+
+def last_lines(run: Path, lines: int) -> str:
+    """Of each line that returns to its start, such as a progress bar, the last state."""
+    try:
+        with open(run / "trainer.log", "rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 256 * (lines + 50)))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    settled = re.sub(r"[^\n]*\r(?!\n)", "", text.replace("\r\n", "\n"))
+    return "\n".join(settled.splitlines()[-lines:])
 
 
 def _line_start(file, place: int) -> int:

@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import os
-import re
 import sqlite3
 import statistics
 import time
@@ -18,6 +16,8 @@ from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, 
 from backend.store.games import Game, games
 from backend.store.instructive import Standouts, standouts
 from backend.store.notes import Note, Notes
+from backend.store.printed import last_lines
+from backend.store.processes import alive
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE
@@ -240,29 +240,7 @@ class Run:
 
     def log_tail(self, lines: int = 200) -> str:
         """The last lines it printed; a progress bar that redraws itself counts as one line."""
-        try:
-            with open(self.path / "trainer.log", "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - 256 * (lines + 50)))
-                text = file.read().decode("utf-8", "replace")
-        except OSError:
-            return ""
-        return "\n".join(_settled(text).splitlines()[-lines:])
-
-    def log_since(self, offset: int) -> tuple[str, int]:
-        """What was printed since byte `offset`, and the next offset."""
-        try:
-            with open(self.path / "trainer.log", "rb") as file:
-                file.seek(offset)
-                body = file.read(1_000_000)
-        except OSError:
-            return "", offset
-        for cut in range(min(4, len(body) + 1)):
-            try:
-                return body[:len(body) - cut].decode("utf-8"), offset + len(body) - cut
-            except UnicodeDecodeError:
-                continue
-        return body.decode("utf-8", "replace"), offset + len(body)
+        return last_lines(self.path, lines)
 
     # ----------------------------------------------------------------------------------------------- what people say
 
@@ -391,31 +369,8 @@ class Run:
             yield writer
 
 
-def alive(pid: int, born: str | None) -> bool:
-    """Whether the process runs and is the one that was born then."""
-    return birth(pid) is not None and (born is None or birth(pid) == born)
-
-
-def birth(pid: int) -> str | None:
-    """When a process started, in the system's ticks; None when there is no such process or it is a zombie."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else fields[19]
-
-
-def own_name() -> str:
-    """Names this process for good: its pid and when it was born."""
-    return f"{os.getpid()}:{birth(os.getpid())}"
-
-
 def _modified(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _settled(text: str) -> str:
-    return re.sub(r"[^\n]*\r(?!\n)", "", text.replace("\r\n", "\n"))
