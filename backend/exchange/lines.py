@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from backend.exchange.choosing import Choice
+from backend.exchange.writing import write_lines
 from backend.records import Episode
 
 SUFFIX = ".jsonl"
@@ -16,12 +17,7 @@ FOR = "every episode whole, one a line"
 
 
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
-    n = 0
-    with open(path, "w", encoding="ascii", newline="\n") as file:
-        for n, written in enumerate(lines(choice), 1):
-            file.write(written)
-            told(n)
-    return n
+    return write_lines(lines(choice), path, told)
 
 
 def lines(choice: Choice) -> Iterator[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from backend.exchange.choosing import Choice, tools_of
 from backend.exchange.messages import completion
-from backend.exchange.trl import line, offered, write_lines
+from backend.exchange.trl import line, offered
+from backend.exchange.writing import write_lines
 
 SUFFIX = ".sft.jsonl"
 FOR = "conversations to imitate: messages and tools"

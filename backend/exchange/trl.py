@@ -15,6 +15,7 @@ from typing import Any
 
 from backend.exchange.choosing import Choice, tools_of
 from backend.exchange.messages import completion
+from backend.exchange.writing import write_lines
 from backend.records import Episode
 
 SUFFIX = ".trl.jsonl"
@@ -42,15 +43,6 @@ def row(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]], terms: 
 def offered(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, Any]:
     """Every line of a file has the column or none has."""
     return {"tools": list(tools.get(episode.environment, ()))} if tools else {}
-
-
-def write_lines(lines: Iterator[str], path: Path, told: Callable[[int], None]) -> int:
-    n = 0
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        for n, written in enumerate(lines, 1):
-            file.write(written)
-            told(n)
-    return n
 
 
 def line(row: dict[str, Any]) -> str:

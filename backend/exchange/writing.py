@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -51,3 +51,13 @@ def export(format: Format, choice: Choice, path: Path, replace: bool = False,
         with contextlib.suppress(OSError):
             draft.unlink()
     return written
+
+
+def write_lines(lines: Iterator[str], path: Path, told: Callable[[int], None]) -> int:
+    """How many there were."""
+    n = 0
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        for n, written in enumerate(lines, 1):
+            file.write(written)
+            told(n)
+    return n

@@ -9,7 +9,7 @@ from backend.exchange import Choice
 from backend.records import Episode
 from ui.replay import viewer_of
 from ui.share import pictures
-from ui.share.png import only_one
+from ui.share.png import draw
 
 SUFFIX = ".gif"
 FOR = "one episode played, a second a turn"
@@ -23,11 +23,7 @@ COLOURS = 128
 
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
     """Raises SpecError where no single episode was asked for."""
-    episode = only_one(choice)
-    with open(path, "wb") as file:
-        save(choice, episode, file)
-    told(1)
-    return 1
+    return draw(save, choice, path, told)
 
 
 def save(choice: Choice, episode: Episode, file, dark: bool = False) -> None:

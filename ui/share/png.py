@@ -15,6 +15,11 @@ FOR = "the board of one episode at its end"
 
 def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
     """Raises SpecError where no single episode was asked for."""
+    return draw(save, choice, path, told)
+
+
+def draw(save: Callable, choice: Choice, path: Path, told: Callable[[int], None]) -> int:
+    """Of the one episode that was asked for, by this `save`; for gif too."""
     episode = only_one(choice)
     with open(path, "wb") as file:
         save(choice, episode, file)
