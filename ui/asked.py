@@ -105,11 +105,9 @@ class Asked:
         told = []
         for name, label in ACTIVE.items():
             value = getattr(self, name)
-            if value in (None, ""):
-                continue
-            if name == "term":
-                told.append((self.term, self.value, {"term": "", "value": ""})) if self.value else None
-            else:
+            if name == "term" and self.term and self.value:
+                told.append((self.term, self.value, {"term": "", "value": ""}))
+            elif name != "term" and value not in (None, ""):
                 told.append((label, str(value), {name: getattr(Asked(), name)}))
         return told
 

@@ -106,7 +106,7 @@ def _window(reading: Reading, condition: str, parameters: Sequence[Any]) -> list
 
 def _advantages(reading: Reading, condition: str, parameters: Sequence[Any]) -> list[tuple[int, str]]:
     found: list[tuple[float, int, str]] = []
-    for down, most in ((True, MOST // 2), (False, MOST // 2)):
+    for down in (True, False):
         rows = reading.rows(
             f"SELECT seq, step, attempt, group_, advantage, total FROM episodes WHERE {condition} AND advantage "
             f"{'> 0' if down else '< 0'} ORDER BY advantage {'DESC' if down else 'ASC'}, seq DESC LIMIT {MOST * 20}",
@@ -115,7 +115,7 @@ def _advantages(reading: Reading, condition: str, parameters: Sequence[Any]) -> 
         steps: dict[int, int] = defaultdict(int)
         taken = 0
         for seq, step, attempt, group, advantage, total in rows:
-            if (step, attempt, group) in groups or steps[step] >= MOST_A_STEP // 2 or taken == most:
+            if (step, attempt, group) in groups or steps[step] >= MOST_A_STEP // 2 or taken == MOST // 2:
                 continue
             groups.add((step, attempt, group))
             steps[step] += 1

@@ -50,7 +50,7 @@ def _loaded(text: str) -> Any:
 
 def refuse_secrets(spec: RunSpec) -> None:
     """Raises SpecError where a value looks like a token or a password; those belong in environment variables."""
-    _look(spec.model_dump(), "")
+    refuse_secrets_in(spec.model_dump())
 
 
 def refuse_secrets_in(fields: dict[str, Any]) -> None:
