@@ -138,8 +138,10 @@ def test_a_resumed_older_run_gets_an_index_for_what_it_has(run):
     record(run, played("1-0-0", turn(said="early")))
     old(run)
     assert not run.indexed()
-    record(run, played("2-0-0", turn(said="late early")))
+    record(run, played("2-0-0", turn(said="late early", tool="ask")))
     assert run.indexed() and ids(run, find="early") == ["1-0-0", "2-0-0"]
+    assert run.known("tool") == ["ask", "guess"]
+    assert (ids(run, tool="guess"), ids(run, tool="ask")) == (["1-0-0"], ["2-0-0"])
 
 
 def test_a_python_without_fts5_records_and_searches_all_the_same(run, monkeypatch):

@@ -108,9 +108,10 @@ def _terms(wanted: Mapping[str, Between], kept: Callable[[str], bool]) -> tuple[
 
 def _tool(wanted: str, kept: Callable[[str], bool]) -> tuple[str, list[Any]]:
     """Episodes in which the model called it, whether or not there is such a tool."""
-    if kept("tools"):
-        return "instr(tools, ?) > 0", [json.dumps(wanted)]
-    return "EXISTS (SELECT 1 FROM turns WHERE episode = seq AND tool = ?)", [codec.escape(wanted)]
+    looked_up = "EXISTS (SELECT 1 FROM turns WHERE episode = seq AND tool = ?)"
+    if kept("tools"):  # of a run that is older and was resumed, only its newer episodes have them
+        return f"(instr(tools, ?) > 0 OR tools IS NULL AND {looked_up})", [json.dumps(wanted), codec.escape(wanted)]
+    return looked_up, [codec.escape(wanted)]
 
 
 def _trouble(wanted: str, kept: Callable[[str], bool]) -> tuple[str, list[Any]]:

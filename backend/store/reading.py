@@ -1,5 +1,6 @@
 """What a run's file answers: episodes, one episode, metrics, curves, events. Each question is one short transaction."""
 
+import contextlib
 import json
 import re
 import sqlite3
@@ -165,15 +166,19 @@ class Reading:
     def _found(self, sought: words.Sought) -> tuple[str, list[Any]]:
         if self.indexed():
             return indexing.condition(sought)
-        key = sought, self._stamp()
+        key = sought, self.stamp()
         if self._scanned is None or self._scanned[0] != key:  # a page counts, lists and looks for neighbours
             self._scanned = key, json.dumps(self._ask(lambda connection: indexing.scan(connection, sought)))
         return "seq IN (SELECT value FROM json_each(?))", [self._scanned[1]]
 
-    def _stamp(self) -> tuple[int, ...]:
+    def stamp(self) -> tuple[int, ...]:
         """Changes when the file does."""
-        files = [self.path, self.path.with_name(f"{self.path.name}-wal")]
-        return tuple(number for file in files if file.exists() for number in (file.stat().st_size, file.stat().st_mtime_ns))
+        told: list[int] = []
+        for file in (self.path, self.path.with_name(f"{self.path.name}-wal")):
+            with contextlib.suppress(OSError):  # the log goes away when the trainer ends
+                stat = file.stat()
+                told += [stat.st_size, stat.st_mtime_ns]
+        return tuple(told)
 
     def excerpts(self, seqs: Sequence[int], find: str) -> dict[int, words.Excerpt]:
         sought = words.understood(find)
@@ -183,25 +188,30 @@ class Reading:
 
     def known(self, kind: str) -> list[str]:
         """`tool`, `policy` or `fault`: the names that were met so far."""
-        if self.rows("SELECT 1 FROM sqlite_master WHERE name = 'known'"):
-            return [codec.unescape(name) for (name,) in
-                    self.rows("SELECT name FROM known WHERE kind = ? ORDER BY name", (kind,))]
-        # A file from before there was such a list is looked through as far as it goes quickly.
+        kept = [name for (name,) in self.rows("SELECT name FROM known WHERE kind = ?", (kind,))]
+        first = self.rows("SELECT tools FROM episodes ORDER BY seq LIMIT 1") if self.keeps("tools") else [(None,)]
+        if not first or first[0][0] is not None:
+            return sorted(map(codec.unescape, kept))
+        # What is from before there was such a list is looked through as far as it goes quickly.
         oldest = "(SELECT min(seq) FROM (SELECT seq FROM episodes ORDER BY seq DESC LIMIT 2000))"
         asked = {"policy": f"SELECT DISTINCT policy FROM episodes WHERE seq >= {oldest}",
                  "tool": f"SELECT DISTINCT tool FROM turns WHERE episode >= {oldest} AND tool IS NOT NULL",
                  "fault": f"SELECT DISTINCT json_extract(fault, '$.kind') FROM turns WHERE episode >= {oldest} "
                           "AND fault IS NOT NULL"}
-        return sorted(codec.unescape(name) for (name,) in self.rows(asked[kind]))
+        return sorted({codec.unescape(name) for name in (*kept, *(name for (name,) in self.rows(asked[kind])))})
 
     def episode(self, run: str, id: str) -> Episode:
-        if not self.count([], None, None, {"id": id}):
-            raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
-        with reading(self.path) as connection:
+        def told(connection: sqlite3.Connection) -> Episode | None:
+            connection.execute("BEGIN")  # it may be written again meanwhile
             row = connection.execute(_WHOLE, (codec.escape(id),)).fetchone()
-            turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_",
-                                       (row["seq"],)).fetchall()
+            if row is None:
+                return None
+            turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
             return _episode(connection, row, turns)
+
+        if (found := self._ask(told)) is None:
+            raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
+        return found
 
     def groups(self, step: int, phase: str, attempt: int) -> list[int]:
         """From one number to the next in the index, so that a step of many episodes costs no more than its groups."""

@@ -53,6 +53,7 @@ class Run:
         self.id = path.name
         self._reading = Reading(path / "run.db", self._lost_its_file)
         self.notebook = Notes(path)
+        self._stood_out: tuple[tuple[Any, ...], Standouts] | None = None
 
     def __repr__(self) -> str:
         return f"Run({self.id})"
@@ -288,8 +289,11 @@ class Run:
 
     def standouts(self, view: str, where: str | None = None, **filters: Any) -> Standouts:
         """What is worth a look, as store/instructive.py says: advantage, surprising, suspects, unscored or longest."""
-        wanted = self._reading.condition(self._terms(where, ""), where, None, self._tagged(filters))
-        return standouts(self._reading, view, *wanted)
+        condition, parameters = self._reading.condition(self._terms(where, ""), where, None, self._tagged(filters))
+        key = view, condition, tuple(parameters), self._reading.stamp()
+        if self._stood_out is None or self._stood_out[0] != key:  # a page lists, opens the first and looks for neighbours
+            self._stood_out = key, standouts(self._reading, view, condition, parameters)
+        return self._stood_out[1]
 
     def indexed(self) -> bool:
         """Whether words can be looked up; in an older run the newest episodes are read through instead."""
