@@ -9,7 +9,7 @@ import pytest
 from backend.cli import FORMATS as NAMED_FORMATS
 from backend.cli import READERS as NAMED_READERS
 from backend.cli import main
-from backend.errors import OrtamError
+from backend.errors import OrtamError, SpecError
 from backend.exchange import FORMATS, Choice, export
 from backend.exchange.importing import READERS, bring
 from backend.exchange.messages import conversation
@@ -252,6 +252,18 @@ def test_completions_that_grpo_logged_come_in_by_step(store, tmp_path):
 def test_plain_texts_are_a_prompt_and_an_answer(store, tmp_path):
     run = bring(store, lines_file(tmp_path / "x.jsonl", [{"prompt": "go", "completion": "gone"}]), "trl").run
     assert episodes(run)[0].prompt[0]["content"] == "go" and episodes(run)[0].turns[0].said == "gone"
+
+
+def test_reward_terms_of_any_name_are_counted_sorted_by_and_never_taken_for_sql(store, tmp_path):
+    rows = [{"prompt": "a", "completion": "b", "step": 1, "reward_it's": k, "reward_\ud800\0 x": 2.0, 'reward_"': 1.0}
+            for k in range(2)]
+    run = bring(store, lines_file(tmp_path / "x.jsonl", rows), "trl").run
+    assert {point.name: point.mean for point in run.term_curves()} == {
+        "it's": 0.5, "\ud800\0 x": 2.0, '"': 1.0, "total": None}
+    assert [row.scores["it's"] for row in run.episodes(sort="-it's")] == [1.0, 0.0]
+    for name in ("\ud800\0 x", '"'):
+        with pytest.raises(SpecError, match="can't be sorted"):
+            run.episodes(sort=name)
 
 
 # --------------------------------------------------------------------------------------------------------- round trip

@@ -263,8 +263,9 @@ class Reading:
     def curves(self, after_step: int, environment: str | None, name: str | None) -> list[CurvePoint]:
         rows = self.rows("SELECT step, name, mean, low, high, scored, all_, nullif(environment, '') FROM curves "
                          "WHERE step > ? AND environment = ? AND name = coalesce(?, name) ORDER BY step",
-                         (after_step, environment or "", name))
-        return [CurvePoint(*row) for row in rows]
+                         (after_step, codec.escape(environment or ""), None if name is None else codec.escape(name)))
+        return [CurvePoint(step, codec.unescape(named), mean, low, high, scored, all_, of and codec.unescape(of))
+                for step, named, mean, low, high, scored, all_, of in rows]
 
     def events(self, after: int) -> list[tuple[int, Event]]:
         rows = self.rows("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))

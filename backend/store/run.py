@@ -306,7 +306,8 @@ class Run:
     def _terms(self, where: str | None, sort: str) -> list[str]:
         if not where and (not sort or sort.removeprefix("-") in SORTABLE):
             return []
-        return [name for (name,) in self._reading.rows("SELECT DISTINCT name FROM curves WHERE environment = ''")]
+        return [codec.unescape(name) for (name,) in
+                self._reading.rows("SELECT DISTINCT name FROM curves WHERE environment = ''")]
 
     def games(self, policy: str | None = None) -> list[Game]:
         """What was played in a match, or by hand; of all, or of one policy. Raises OrtamError."""

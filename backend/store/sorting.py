@@ -28,8 +28,9 @@ def sort_keys(sort: str, terms: Sequence[str]) -> list[Key]:
         return [Key("step", down), Key("group_", False), Key("sample", False), Key("seq", False)]
     if name in SORTABLE:
         return [Key(SORTABLE[name], down, name in NULLABLE), Key("seq", down)]
-    if name in terms:
-        return [Key(f"""json_extract(scores, '$."{name}"')""", down, True), Key("seq", down)]
+    if name in terms and name.isprintable() and '"' not in name:  # imported terms may be called anything
+        quoted = name.replace("'", "''")
+        return [Key(f"""json_extract(scores, '$."{quoted}"')""", down, True), Key("seq", down)]
     raise SpecError("sort", f"episodes can't be sorted by {name!r}; use one of {', '.join((*SORTABLE, *terms))}, "
                             "with - in front for the largest first")
 
