@@ -85,13 +85,19 @@
 
   document.addEventListener("ortam:episode", async ({ detail }) => {
     const slot = detail.slots.notes;
-    now = slot && detail.server.notes ? { run: detail.run, id: detail.id, slot, server: detail.server, player: detail.player } : null;
+    const { run, id, server, player } = detail;
+    now = slot && server.notes ? { run, id, slot, server, player } : null;
     if (!now) return;
     const mine = now;
+    const changeTags = async (verb, tag) => {
+      if (!(await ask(verb, { tag }))?.html) return;
+      stale();
+      part("[data-tag]").focus();
+    };
     slot.addEventListener("click", ({ target }) => {
       if (mine !== now) return;
       const gone = target.closest("[data-untag]");
-      if (gone) return ask("untag", { tag: gone.dataset.untag }).then((answer) => { if (answer?.html) { stale(); part("[data-tag]").focus(); } });
+      if (gone) return changeTags("untag", gone.dataset.untag);
       const panel = part(".o-notes");
       if (target.closest("[data-note-edit]") && !getSelection().toString()) edit();
       if (target.closest("[data-note-cancel]")) cancel();
@@ -109,7 +115,7 @@
       const field = event.target;
       if (field.matches("[data-tag]") && event.key === "Enter" && field.value.trim()) {
         event.preventDefault();
-        ask("tag", { tag: field.value }).then((answer) => { if (answer?.html) { stale(); part("[data-tag]").focus(); } });
+        changeTags("tag", field.value);
       }
       if (!field.matches("textarea")) return;
       if (event.key === "Escape") cancel();
@@ -123,7 +129,8 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "n" || event.ctrlKey || event.metaKey || event.altKey || !now?.slot.isConnected) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]") || document.querySelector("dialog[open]")) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    if (document.querySelector("dialog[open]")) return;
     event.preventDefault();
     edit();
   });
