@@ -30,8 +30,7 @@ def exported(store: Store, asked: argparse.Namespace) -> None:
     format = FORMATS[named]
     choice = Choice(run, asked.where, asked.sort, asked.limit, asked.episode,
                     group_of(asked.group) if asked.group else None)
-    path = place(to, file_name(run.id, *([asked.episode or asked.group] if asked.episode or asked.group else [])),
-                 format.SUFFIX)
+    path = place(to, file_name(run.id, asked.episode or asked.group or ""), format.SUFFIX)
     with _progress("episode") as told:
         written = export(format, choice, path, asked.replace, told)
     size = path.stat().st_size

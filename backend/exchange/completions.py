@@ -11,7 +11,7 @@ from typing import Any
 
 from backend.errors import OrtamError
 from backend.exchange import parquet
-from backend.exchange.conversation import Conversation, Odd, listed, number, split, status_of, whole, word
+from backend.exchange.conversation import Conversation, Odd, each, listed, number, split, status_of, whole, word
 from backend.records import Episode
 
 NOT_REWARDS = {"step", "advantage", "id", "index", "group", "num_turns", "turns", "tokens"}
@@ -19,14 +19,7 @@ NOT_REWARDS = {"step", "advantage", "id", "index", "group", "num_turns", "turns"
 
 def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
     for file in _files(path):
-        if file.suffix == ".parquet":
-            yield from _table(file, skip)
-            continue
-        for line, row in listed(file, skip):
-            try:
-                yield _line(row)
-            except Odd as odd:
-                skip(line, str(odd))
+        yield from _table(file, skip) if file.suffix == ".parquet" else each(listed(file, skip), _line, skip)
 
 
 def _files(path: Path) -> list[Path]:
@@ -45,11 +38,7 @@ def _table(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversatio
         rewards = [column.name for column in file.schema_arrow
                    if pyarrow.types.is_floating(column.type) and column.name not in NOT_REWARDS]
         rows = (row for batch in file.iter_batches(parquet.ROWS) for row in batch.to_pylist())
-        for line, row in enumerate(rows, 1):
-            try:
-                yield _logged(row, rewards)
-            except Odd as odd:
-                skip(line, str(odd))
+        yield from each(enumerate(rows, 1), lambda row: _logged(row, rewards), skip)
 
 
 def _logged(row: Mapping[str, Any], rewards: Collection[str]) -> Conversation:

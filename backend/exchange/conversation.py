@@ -2,16 +2,19 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from backend.exchange.messages import opening, pictures_of, turns_of
 from backend.records import Episode, EpisodeStatus, Fault, Policy
 
 LONGEST = 64_000_000
 """Bytes of a line that are read; a longer one is skipped."""
+
+
+Made = TypeVar("Made")
 
 
 class Skip(NamedTuple):
@@ -58,6 +61,15 @@ class Conversation:
             status=self.status, stop=self.stop, prompt=tuple(self.prompt), images=pictures_of(self.prompt),
             facts={"turns": len(turns)}, scores=self.scores, total=self.total, advantage=self.advantage,
             tokens=self.tokens, started=self.started, seconds=self.seconds, fault=self.fault, turns=tuple(turns), **places)
+
+
+def each(rows: Iterable[tuple[int, Any]], read: Callable[[Any], Made], skip: Callable[[int, str], None]) -> Iterator[Made]:
+    """What `read` makes of each row; a row it finds odd is skipped."""
+    for line, row in rows:
+        try:
+            yield read(row)
+        except Odd as odd:
+            skip(line, str(odd))
 
 
 def split(messages: Any, completion: Any = None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

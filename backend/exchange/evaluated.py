@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import OrtamError
-from backend.exchange.conversation import Conversation, Odd, checked, listed, number, split, whole, word
+from backend.exchange.conversation import Conversation, Odd, checked, each, listed, number, split, whole, word
 from backend.records import Episode, Fault
 
 FILES = ("results.jsonl", "traces.jsonl")
@@ -25,16 +25,14 @@ def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation 
             raise OrtamError(f"{path} holds neither {' nor '.join(FILES)}")
         path = found
     told = _metadata(path)
-    for line, row in listed(path, skip):
-        try:
-            if not isinstance(row, Mapping):
-                raise Odd("it isn't an object")
-            if isinstance(row.get("traces"), list):
-                yield from _traces(row)
-            else:
-                yield _rollout(row, told)
-        except Odd as odd:
-            skip(line, str(odd))
+    for several in each(listed(path, skip), lambda row: _conversations(row, told), skip):
+        yield from several
+
+
+def _conversations(row: Any, told: Mapping[str, Any]) -> list[Conversation]:
+    if not isinstance(row, Mapping):
+        raise Odd("it isn't an object")
+    return _traces(row) if isinstance(row.get("traces"), list) else [_rollout(row, told)]
 
 
 def _metadata(path: Path) -> Mapping[str, Any]:
@@ -100,12 +98,12 @@ def _fault(error: Any) -> Fault | None:
 # ------------------------------------------------------------------------------------------------------------ traces
 
 
-def _traces(row: Mapping[str, Any]) -> Iterator[Conversation]:
+def _traces(row: Mapping[str, Any]) -> list[Conversation]:
     """Every trace is read before one is given, so that a line is taken whole or skipped."""
     found = [conversation for trace in row["traces"] for conversation in _ends(trace, row)]
     if not found:
         raise Odd("its traces hold no messages")
-    yield from found
+    return found
 
 
 def _ends(trace: Any, row: Mapping[str, Any]) -> list[Conversation]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from backend.exchange.conversation import Conversation, Odd, checked, listed, number, split, whole, word
+from backend.exchange.conversation import Conversation, Odd, checked, each, listed, number, split, whole, word
 from backend.exchange.messages import opening
 from backend.records import Episode
 
@@ -18,11 +18,7 @@ REWARDS = ("reward", "score", "total")
 
 
 def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
-    for line, row in listed(path, skip):
-        try:
-            yield conversation(row)
-        except Odd as odd:
-            skip(line, str(odd))
+    yield from each(listed(path, skip), conversation, skip)
 
 
 def conversation(row: Any) -> Conversation:

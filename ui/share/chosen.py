@@ -1,6 +1,7 @@
 """Which episodes of a run go into a file that can't hold all of them, and why each."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from backend.errors import OrtamError
@@ -20,9 +21,8 @@ class Chosen(NamedTuple):
 def chosen(choice: Choice) -> list[Chosen]:
     """Those that were asked for, at most MOST; where nothing was said, those that show most of the run."""
     if choice.where or choice.sort or choice.group or choice.id is not None:
-        sort = choice.sort or ("-total" if choice.group else None)
-        limited = Choice(choice.run, choice.where, sort, min(choice.limit or MOST, MOST), choice.id,
-                         choice.group, choice.phase)
+        limited = replace(choice, sort=choice.sort or ("-total" if choice.group else None),
+                          limit=min(choice.limit or MOST, MOST))
         return [Chosen(episode, "") for episode in limited.episodes()]
     return _telling(choice.run, min(choice.limit or MOST, MOST))
 
