@@ -198,6 +198,10 @@ def test_a_choice_filters_sorts_and_limits_as_the_list_of_episodes_does(run):
     assert [e.id for e in Choice(run, group=(1, 0)).episodes()] == ["1-0-0", "1-0-1"]
     assert Choice(run, where="won").count() == 3
     assert list(Choice(run, group=(1, 0), phase="eval").episodes()) == []
+    with run.writing() as writer:
+        writer.record([game(1, 0, 0, False).model_copy(update={"id": "again", "attempt": 2})])
+    assert [e.id for e in Choice(run, group=(1, 0)).episodes()] == ["again"]
+    assert [e.id for e in Choice(run, group=(1, 0), attempt=1).episodes()] == ["1-0-0", "1-0-1"]
     with pytest.raises(SpecError):
         list(Choice(run, where="won and").episodes())
 

@@ -94,11 +94,11 @@ def _head(shown: Shown) -> str:
     links = "".join(f'<a href="{attribute(address)}">{text(words)}</a><i aria-hidden="true">›</i>'
                     for words, address in crumbs)
     mine = f"/episode?{urlencode({**replay, 'group': first.group})}"
+    share = button(small=True, run=shown.run, step=first.step, group=first.group, phase=first.phase, attempt=first.attempt)
     return (f'<header class="o-group-head"><nav class="o-crumbs" aria-label="Where this group belongs">{links}'
             f'<h1 class="o-crumb" aria-current="page">group {first.group}</h1></nav>'
             f'<div class="o-row">{_counts(shown)}{purity(shown.episodes)}{_task(first)}</div>'
-            f'<div class="o-neighbours"><div data-slot="share">'
-            f'{button(small=True, run=shown.run, step=first.step, group=first.group, phase=first.phase)}</div>'
+            f'<div class="o-neighbours"><div data-slot="share">{share}</div>'
             f'<a class="o-button o-small" href="{attribute(mine)}">Episode list</a>'
             f'{_neighbour(shown.previous, "Previous group", "▲ prev", "prev")}'
             f'<span class="o-muted o-small o-num">{shown.place[0]} of {counted(shown.place[1], "group")}</span>'

@@ -6,7 +6,7 @@ from ui.written import attribute
 
 
 def button(small: bool = False, **what: str | int | None) -> str:
-    """The closed menu of `run` and, of it, `id` or `step`, `group` and `phase`; share.js fills it when it is opened."""
+    """The closed menu of `run` and, of it, `id` or a group: `step`, `group`, `phase`, `attempt`. share.js fills it."""
     query = urlencode({name: value for name, value in what.items() if value is not None}, errors="replace")
     return (f'<details class="o-share" data-share="{attribute(query)}"><summary class="o-button{" o-small" * small}" '
             'title="Take it away as a file, or copy its address">Share</summary>'

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backend.environments.catalog import CATALOG
@@ -26,9 +26,11 @@ class Choice:
     id: str | None = None
     """One episode, whatever the rest says."""
     group: tuple[int, int] | None = None
-    """(step, group): only that group's episodes, of its newest attempt."""
+    """(step, group): only that group's episodes."""
     phase: str | None = None
     """Of the group; None: training, else whatever it has."""
+    attempt: int | None = None
+    """Of the group; None: its newest."""
 
     def episodes(self) -> Iterator[Episode]:
         """Raises EpisodeNotFound for an id the run hasn't got, SpecError for a filter or an order that can't be used."""
@@ -36,7 +38,7 @@ class Choice:
 
     def won(self) -> "Choice":
         """What was won of these, as they were played."""
-        return Choice(self.run, "status == 'won'", group=self.group, phase=self.phase)
+        return replace(self, where="status == 'won'")
 
     def count(self) -> int:
         if self.id is not None:
@@ -49,9 +51,9 @@ class Choice:
             return {}
         place: dict[str, Any] = {"step": self.group[0], "group": self.group[1]}
         for phase in [self.phase] if self.phase else ["train", "eval", "play"]:
-            if newest := self.run.episodes(sort="-seq", limit=1, phase=phase, **place):
+            if newest := self.run.episodes(sort="-seq", limit=1, phase=phase, attempt=self.attempt, **place):
                 return place | {"phase": phase, "attempt": newest[0].attempt}
-        return place | {"phase": self.phase}
+        return place | {"phase": self.phase, "attempt": self.attempt}
 
     def _ids(self) -> Iterator[str]:
         return itertools.islice(self._in_written_order() if self.sort is None else self._sorted(), self.limit)

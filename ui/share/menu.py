@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from backend.errors import OrtamError
@@ -77,7 +78,7 @@ def _drawn(choice: Choice, episode, save) -> int:
 
 def _line_sizes(choice: Choice) -> float:
     """Mean bytes of an episode's line."""
-    newest = Choice(choice.run, sort="-seq", limit=SAMPLED, group=choice.group, phase=choice.phase)
+    newest = replace(choice, sort="-seq", limit=SAMPLED)
     sizes = [len(line) for line in lines.lines(newest)]
     return sum(sizes) / len(sizes)
 

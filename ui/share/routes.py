@@ -134,18 +134,19 @@ def add(app, store, launcher) -> None:
 
 
 def choice_of(store, asked: dict[str, str]) -> Choice:
-    """From run, id or step and group. Raises OrtamError."""
+    """From run, id or step, group, phase and attempt. Raises OrtamError."""
     run = store.run(asked.get("run") or "latest")
     if asked.get("id"):
         run.episode(asked["id"])
         return Choice(run, id=asked["id"])
     if asked.get("group"):
-        for name in ("step", "group"):
+        for name in ("step", "group", *(["attempt"] if asked.get("attempt") else [])):
             if not asked.get(name, "").isdecimal() or len(asked[name]) > 12:
                 raise SpecError(name, "write a whole number")
         phase = asked.get("phase")
         return Choice(run, group=(int(asked["step"]), int(asked["group"])),
-                      phase=phase if phase in ("train", "eval", "play") else None)
+                      phase=phase if phase in ("train", "eval", "play") else None,
+                      attempt=int(asked["attempt"]) if asked.get("attempt") else None)
     return Choice(run)
 
 
@@ -154,7 +155,8 @@ def query_of(choice: Choice) -> str:
     if choice.id is not None:
         told["id"] = choice.id
     if choice.group is not None:
-        told |= {"step": str(choice.group[0]), "group": str(choice.group[1]), "phase": choice.phase or ""}
+        told |= {"step": str(choice.group[0]), "group": str(choice.group[1]), "phase": choice.phase or "",
+                 "attempt": "" if choice.attempt is None else str(choice.attempt)}
     return urlencode(told, errors="replace")
 
 
