@@ -43,25 +43,25 @@ def from_json(text: str | None) -> Any:
 
 def facts_to_json(facts: dict[str, Any]) -> str:
     """JSON that SQLite can look into as well: NaN becomes null and an infinity 9e999."""
-    return _object(_facts(facts))
+    if all(math.isfinite(value) for value in facts.values() if isinstance(value, float)):
+        return json.dumps(facts, default=str)
+    return "{" + ", ".join(f"{json.dumps(name)}: {_fact(value)}" for name, value in facts.items()) + "}"
 
 
 def facts_by_turn(all_facts: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
     """For each turn (JSON, whether it holds only what differs from the turn before)."""
-    before: dict[str, str] = {}
+    before: dict[str, Any] = {}
     for facts in all_facts:
-        now = _facts(facts)
-        partly = bool(before) and before.keys() <= now.keys()
-        yield _object({name: value for name, value in now.items() if before.get(name) != value} if partly else now), partly
-        before = now
+        partly = bool(before) and before.keys() <= facts.keys()
+        changed = {name: value for name, value in facts.items()
+                   if name not in before or not _same(value, before[name])} if partly else facts
+        yield facts_to_json(changed), partly
+        before = facts
 
 
-def _facts(facts: dict[str, Any]) -> dict[str, str]:
-    return {json.dumps(name): _fact(value) for name, value in facts.items()}
-
-
-def _object(parts: dict[str, str]) -> str:
-    return "{" + ",".join(f"{name}:{value}" for name, value in parts.items()) + "}"
+def _same(value: Any, before: Any) -> bool:
+    """As they are written: 1 is not True, 1.0 is not 1, and -0.0 is not 0.0."""
+    return type(value) is type(before) and value == before and (bool(value) or str(value) == str(before))
 
 
 def _fact(value: Any) -> str:

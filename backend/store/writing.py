@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from backend.errors import OrtamError
@@ -205,6 +206,7 @@ class RunWriter:
                                                event.step, _fault(event.fault)))
 
 
+@cache
 def _insert(table: str) -> str:
     return f"INSERT INTO {table} ({', '.join(RUN[table])}) VALUES ({', '.join('?' * len(RUN[table]))})"
 
