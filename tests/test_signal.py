@@ -268,6 +268,12 @@ def test_episodes_that_use_all_their_turns_are_told_with_their_number(recorded):
     assert facts(run)["turns used"].value == "3.0 of 12"
 
 
+def test_a_call_after_the_end_uses_no_turn(recorded):
+    late = turn(3, fault=Fault(where="model", kind="after_the_end", message="no"), result=None)
+    run = recorded([one.model_copy(update={"turns": (*one.turns, late)}) for one in played(1, *["wwll"] * 8)])
+    assert facts(run)["turns used"].value == "3.0 of 12"
+
+
 def test_turns_used_are_not_compared_where_the_allowed_number_is_not_known(recorded):
     run = recorded(played(1, *["wwll"] * 8), environments=[{"id": "catch", "use": "openenv+http://127.0.0.1:1"}])
     assert "turns used" not in facts(run)

@@ -227,6 +227,12 @@ def test_catch_draws_the_trail_and_how_it_ended():
     assert "o-caught" in caught and "Caught" in caught
 
 
+def test_catch_shows_how_it_ended_at_the_turn_that_ended_it():
+    late = Turn(index=1, tool="stay", fault=Fault(where="model", kind="after_the_end", message="no"))
+    _, caught, after = catch.frames(episode([*falls((9, 1, 1), caught=True), late], facts={"caught": True}))
+    assert "o-caught" in caught and "o-caught" in after
+
+
 def test_an_unfinished_game_of_catch_is_neither_caught_nor_missed():
     frame = catch.frames(episode(falls((3, 1, 1)), facts={"caught": None}))[-1]
     assert "o-caught" not in frame and "o-missed" not in frame

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.records import Episode
+from backend.records import ENDED, Episode
 from backend.store import EpisodeRow, Run, RunSummary, Store
 from backend.store.words import Excerpt
 
@@ -59,7 +59,7 @@ def show(store: Store, run: Run, as_json: bool) -> None:
     print(f"  {summary.model} on {', '.join(summary.environments)}")
     print(f"  step {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
           + (f", {duration(progress.left)} left" if progress.left is not None else ""))
-    for line in (progress.phase, progress.reason):
+    for line in ("" if summary.status in ENDED else progress.phase, progress.reason):
         if line:
             print(f"  {plain(line)}")
     for name, point in last.items():
@@ -106,7 +106,7 @@ def episode(one: Episode, as_json: bool) -> None:
     if one.opening:
         block("environment", one.opening)
     for turn in one.turns:
-        print(f"\n--- turn {turn.index}")
+        print(f"\n--- turn {turn.index + 1}")
         if turn.thought:
             block("thought", turn.thought)
         if turn.said:

@@ -119,9 +119,10 @@ def _purity(told: Evidence) -> list[Fact]:
 
 
 def _turns(told: Evidence) -> list[Fact]:
-    """Where all environments allow the same number."""
+    """Where all environments allow the same number. A call after the end uses none."""
     allowed = {told.turns_allowed.get(environment) for environment in told.environments}
     judged, calls = added(told.lately, "judged"), added(told.lately, "tool_calls")
     if len(allowed) != 1 or None in allowed or not judged or calls is None:
         return []
-    return [Fact("turns used", f"{calls / judged:.1f} of {allowed.pop():,}", about="By the mean episode, of those allowed.")]
+    played = calls - together(told.lately, "failed_calls")["after_the_end"]
+    return [Fact("turns used", f"{played / judged:.1f} of {allowed.pop():,}", about="By the mean episode, of those allowed.")]

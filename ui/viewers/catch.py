@@ -20,7 +20,8 @@ def frames(episode: Episode) -> list[str]:
     ended = episode.facts.get("caught")
     drawn = []
     for k in range(len(moments)):
-        verdict = ended if k == len(moments) - 1 and isinstance(ended, bool) else None
+        told = moments[k].get("caught") if k < len(moments) - 1 else ended
+        verdict = told if isinstance(told, bool) else None
         picture = _picture(moments[max(0, k - LARGEST):k + 1], verdict)
         drawn.append(f'<div class="o-catch">{picture}{_caption(verdict)}</div>')
     return drawn

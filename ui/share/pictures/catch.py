@@ -14,8 +14,9 @@ LARGEST = 420
 def frames(episode: Episode, dark: bool = False) -> list[Image.Image]:
     moments = facts.over_time(episode)
     ended = episode.facts.get("caught")
-    return [_frame(moments[:k + 1], ended if k == len(moments) - 1 and isinstance(ended, bool) else None, moments, dark)
-            for k in range(len(moments))]
+    told = [*(moment.get("caught") for moment in moments[:-1]), ended]
+    return [_frame(moments[:k + 1], verdict if isinstance(verdict, bool) else None, moments, dark)
+            for k, verdict in enumerate(told)]
 
 
 def _frame(moments, caught: bool | None, everything, dark: bool) -> Image.Image:
