@@ -223,6 +223,44 @@ def test_a_trace_whose_parts_have_another_kind_is_read_or_skipped(store, tmp_pat
     assert brought.episodes + len(brought.skipped) == len(rows) and brought.episodes >= 5
 
 
+# --------------------------------------------------------------------------------------------------- jsonl and parquet
+
+KEPT = {"id": "a", "phase": "train", "step": 1, "group": 0, "sample": 0, "environment": "catch", "status": "won",
+        "turns": [{"index": 0, "said": "x"}]}
+
+
+@pytest.mark.parametrize("odd", [
+    {"step": 10**30}, {"group": 10**30}, {"attempt": -2**64}, {"tokens": 10**30}, {"turns": [{"index": 2**63}]},
+    {"turns": [{"index": 0, "tokens": 10**30}]}, {"turns": [{"index": 0}, {"index": 0}]}, {"turns": None}])
+def test_an_episode_no_file_can_hold_is_skipped_by_its_number_and_takes_no_other_with_it(store, tmp_path, odd):
+    rows = [KEPT | {"id": "before"}, KEPT | odd, KEPT | {"id": "after"}]
+    brought = bring(store, lines_file(tmp_path / "x.jsonl", rows), "jsonl")
+    assert (brought.episodes, [skip.line for skip in brought.skipped]) == (2, [2])
+    assert {episode.id for episode in episodes(brought.run)} == {"before", "after"}
+
+
+def test_a_table_that_only_says_it_was_exported_is_skipped_row_by_row(store, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    plain = {name: [value] * 5 for name, value in KEPT.items() if name not in ("turns", "id")}
+    table = pyarrow.table({**plain, "id": ["a", "a", "b", "c", "d"], "facts": ["{}", "{}", "{torn", "[" * 99_999, "{}"],
+                           "turns": pyarrow.array([[], [], [], [], None], pyarrow.list_(pyarrow.string()))})
+    parquet.write_table(table.replace_schema_metadata({b"ortam": b"1"}), tmp_path / "x.parquet")
+    brought = bring(store, tmp_path / "x.parquet", "parquet")
+    assert (brought.episodes, [skip.line for skip in brought.skipped]) == (1, [2, 3, 4, 5])
+
+
+def test_a_row_with_a_date_no_calendar_has_is_skipped_alone(store, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"completion": ["a", "b"], "when": pyarrow.array([0, 10**9], pyarrow.date32())}),
+                        tmp_path / "x.parquet")
+    brought = bring(store, tmp_path / "x.parquet", "trl")
+    assert (brought.episodes, [skip.line for skip in brought.skipped]) == (1, [2])
+
+
 # ---------------------------------------------------------------------------------------------------------------- trl
 
 
@@ -259,7 +297,7 @@ def test_reward_terms_of_any_name_are_counted_sorted_by_and_never_taken_for_sql(
             for k in range(2)]
     run = bring(store, lines_file(tmp_path / "x.jsonl", rows), "trl").run
     assert {point.name: point.mean for point in run.term_curves()} == {
-        "it's": 0.5, "\ud800\0 x": 2.0, '"': 1.0, "total": None}
+        "it's": 0.5, '"': 1.0, "total": None}, "a name that isn't text has no curve"
     assert [row.scores["it's"] for row in run.episodes(sort="-it's")] == [1.0, 0.0]
     for name in ("\ud800\0 x", '"'):
         with pytest.raises(SpecError, match="can't be sorted"):

@@ -24,9 +24,11 @@ def keep(connection: sqlite3.Connection, step: int, episodes: Iterable[Counted])
             values.setdefault((name, ""), []).append(value)
     rows = []
     for (name, environment), all_values in values.items():
+        if codec.escape(name) != name:  # imported; no page could be sent a name that isn't text
+            continue
         scored = sorted(value for value in all_values if value is not None)
         mean = sum(scored) / len(scored) if scored else None
-        rows.append((step, codec.escape(name), environment, mean, quantile(scored, 0.1), quantile(scored, 0.9), len(scored),
+        rows.append((step, name, environment, mean, quantile(scored, 0.1), quantile(scored, 0.9), len(scored),
                      len(all_values)))
     connection.execute("DELETE FROM curves WHERE step = ?", (step,))
     columns = RUN["curves"]
