@@ -37,8 +37,7 @@ def _table(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversatio
     with parquet.opened(path) as file:
         rewards = [column.name for column in file.schema_arrow
                    if pyarrow.types.is_floating(column.type) and column.name not in NOT_REWARDS]
-        rows = (row for batch in file.iter_batches(parquet.ROWS) for row in batch.to_pylist())
-        yield from each(enumerate(rows, 1), lambda row: _logged(row, rewards), skip)
+        yield from each(parquet.rows(file, skip), lambda row: _logged(row, rewards), skip)
 
 
 def _logged(row: Mapping[str, Any], rewards: Collection[str]) -> Conversation:

@@ -79,21 +79,30 @@ def bring(store: Store, path: Path, format: str, name: str | None = None,
                     batch.append(making.episode(found))
                     told(n)
                     if len(batch) == BATCH:
-                        writer.record(batch)
+                        _record(writer, batch)
                         batch.clear()
             except OSError as error:
                 raise OrtamError(f"{called} can't be read ({error.strerror or error})") from None
-            writer.record(batch)
-            if not making.episodes:
+            _record(writer, batch)
+            stored = Run(draft).count_episodes()
+            more += making.episodes - stored
+            if not stored:
                 why = f"; line {skipped[0].line}: {skipped[0].reason}" if skipped else ""
                 raise OrtamError(f"{called} holds no episode that can be read as {format}{why}")
-            counted = f"{making.episodes:,} episode{'s' * (making.episodes != 1)} imported from {_shown(called)} ({format})"
+            counted = f"{stored:,} episode{'s' * (stored != 1)} imported from {_shown(called)} ({format})"
             for event in (Event(at=time.time(), kind="start", text=counted), *making.remarks(), *_skips(skipped, more)):
                 writer.event(event)
             say_what_was_asked(draft, making.spec(run_name, format))
             writer.finish(Result(status="finished", reason=counted, step=making.last_step, ended=time.time()))
         run = settle(draft, store.folder, f"{time.strftime('%Y%m%d-%H%M%S')}-{run_name}")
-    return Brought(run, making.episodes, skipped, more)
+    return Brought(run, stored, skipped, more)
+
+
+def _record(writer: RunWriter, batch: list[Episode]) -> None:
+    """Raises OrtamError: what a trainer would keep and try again later is an end here."""
+    writer.record(batch)
+    if writer.behind:
+        raise OrtamError(f"{writer.folder.parents[1]} can't be written to; free space there and import again")
 
 
 def name_allowed(name: str) -> str:

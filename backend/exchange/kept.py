@@ -2,31 +2,43 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from backend.exchange import parquet
-from backend.exchange.conversation import Conversation, rows
+from backend.exchange.conversation import Conversation, Odd, each, rows
 from backend.records import Episode
 
 
 def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
-    with open(path, "rb") as file:
-        if file.read(4) == b"PAR1":
-            yield from parquet.read(path)
-            return
     seen: set[str] = set()
-    for line, row in rows(path, skip):
-        try:
-            episode = Episode.model_validate(row)
-        except ValueError as error:
-            skip(line, f"it isn't an episode ({_first(error)})")
-            continue
-        if episode.id in seen:
-            skip(line, f"episode {episode.id!r:.60} was in the file already")
-            continue
-        seen.add(episode.id)
-        yield episode
+    with open(path, "rb") as file:
+        typed = file.read(4) == b"PAR1"
+    if typed:
+        yield from each(parquet.written(path, skip), lambda row: _whole(row, parquet.episode, seen), skip)
+    else:
+        yield from each(rows(path, skip), lambda row: _whole(row, Episode.model_validate, seen), skip)
 
 
-def _first(error: ValueError) -> str:
-    told = error.errors()[0] if hasattr(error, "errors") else None
+def _whole(row: Any, made: Callable[[Any], Episode], seen: set[str]) -> Episode:
+    """Raises Odd."""
+    try:
+        episode = made(row)
+    except (ValueError, RecursionError) as error:
+        raise Odd(f"it isn't an episode ({_first(error)})") from None
+    if episode.id in seen:
+        raise Odd(f"episode {episode.id!r:.60} was in the file already")
+    counted = [episode.step, episode.attempt, episode.group, episode.sample, episode.tokens,
+               *(number for turn in episode.turns for number in (turn.index, turn.tokens))]
+    if any(number is not None and not -2**63 <= number < 2**63 for number in counted):
+        raise Odd("it holds a whole number of more than 64 bits")
+    if len({turn.index for turn in episode.turns}) < len(episode.turns):
+        raise Odd("two of its turns have the same index")
+    seen.add(episode.id)
+    return episode
+
+
+def _first(error: Exception) -> str:
+    told = error.errors()[0] if isinstance(error, ValidationError) else None
     return f"{'.'.join(map(str, told['loc']))}: {told['msg']}" if told else str(error)

@@ -2,7 +2,7 @@
 
 None stays null. Values of any shape (task, arguments, facts, prompt) are JSON text, and each reward term has a column
 `score_<term>` besides. UTF-8 has no lone surrogates: they, and U+E0FF itself, are written as U+E0FF and four hex digits,
-which the file's metadata says and `read` undoes.
+which the file's metadata says and `episode` undoes.
 """
 
 import contextlib
@@ -49,13 +49,29 @@ def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
     return n
 
 
-def read(path: Path) -> Iterator[Episode]:
-    """What `write` wrote. Raises OrtamError for any other file."""
+def written(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of what `write` wrote, for `episode`. Raises OrtamError for any other file."""
     with opened(path) as file:
         if b"ortam" not in (file.schema_arrow.metadata or {}):
             raise OrtamError(f"{path.name} wasn't written by python -m backend export")
-        for batch in file.iter_batches(ROWS):
-            yield from (_episode(row) for row in batch.to_pylist())
+        yield from rows(file, skip)
+
+
+def rows(file: Any, skip: Callable[[int, str], None]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number, row), 1 is the first. A row is left out where Python has no value for one of its own, such as a far date."""
+    first = 1
+    for batch in file.iter_batches(ROWS):
+        try:
+            yield from enumerate(batch.to_pylist(), first)
+        except (ValueError, OverflowError):
+            for number in range(first, first + batch.num_rows):
+                try:
+                    row = batch.slice(number - first, 1).to_pylist()[0]
+                except (ValueError, OverflowError) as error:
+                    skip(number, f"it can't be read ({error})")
+                else:
+                    yield number, row
+        first += batch.num_rows
 
 
 @contextlib.contextmanager
@@ -117,10 +133,12 @@ def _cells(record: dict[str, Any], as_json: tuple[str, ...]) -> dict[str, Any]:
     return cells
 
 
-def _episode(row: dict[str, Any]) -> Episode:
-    given = _values(row, AS_JSON)
-    given["turns"] = [_values(turn, TURN_AS_JSON) for turn in row["turns"]]
-    if row.get("seed_text") is not None:
+def episode(row: dict[str, Any]) -> Episode:
+    """Raises ValueError where it isn't one."""
+    given, turns = _values(row, AS_JSON), row.get("turns")
+    if isinstance(turns, list):
+        given["turns"] = [_values(turn, TURN_AS_JSON) if isinstance(turn, dict) else turn for turn in turns]
+    if isinstance(row.get("seed_text"), str):
         given["seed"] = int(row["seed_text"])
     return Episode.model_validate(given)
 

@@ -58,6 +58,11 @@ class RunWriter:
     def event(self, event: Event) -> None:
         self._do(lambda connection: self._write_event(connection, event))
 
+    @property
+    def behind(self) -> bool:
+        """Whether something waits that SQLite couldn't take."""
+        return bool(self._waiting)
+
     def phase(self, text: str) -> None:
         """Say what the run is doing now, such as 'loading the model'."""
         self.event(Event(at=time.time(), kind="phase", text=text))
@@ -129,9 +134,10 @@ class RunWriter:
                     at=time.time(), kind="fault", level="error", step=None,
                     text=f"Episode {episode.id} couldn't be stored: {error}",
                     fault=Fault(where="trainer", kind=type(error).__name__, message=str(error))))
+            else:
+                if episode.phase != "play":
+                    steps.add((episode.step, episode.phase))
             connection.execute("RELEASE episode")
-            if episode.phase != "play":
-                steps.add((episode.step, episode.phase))
         names = {name for episode in episodes for name in episode.facts}
         connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)",
                                [(codec.escape(name),) for name in names])
