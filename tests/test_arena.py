@@ -191,3 +191,16 @@ def test_what_the_counts_say(counts, said):
     from backend.standings import Against
 
     assert words("A", "B", Against(False, *counts, unscored=0, other=0, unplayed=0, tasks={})) == said
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    ({"id": "x" * 3000}, "id is wrong"), ({"id": "latest", "page": -1}, "page is wrong"),
+    ({"id": "latest", "page": None}, "page is wrong"), ({"id": "nobody"}, "nobody")])
+def test_an_address_of_a_match_that_somebody_changed_is_one_sentence(store, match, asked, said):
+    told = arena.looked(store, asked, read_only=False)
+    assert list(told) == ["gone"] and said in told["gone"]
+
+
+def test_a_match_like_one_that_is_gone_is_set_up_from_the_start(store, match):
+    told = arena_form.front(store, Launcher(store), {"like": "<b>gone</b>"})
+    assert "environments" in told and "&lt;b&gt;gone" in told["problem"] and "like" not in told

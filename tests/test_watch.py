@@ -283,6 +283,13 @@ def test_an_unknown_run_and_an_empty_folder_are_said_without_naming_the_disk(sto
     assert "There is no such run" in gone and str(tmp_path) not in gone and "<img" not in gone
 
 
+@pytest.mark.parametrize("asked", [{"run": "x" * 3000}, {"run": None}, {"view": {"x": "<b>"}},
+                                   {"lane": {"follow": {"id": "x" * 900}}}])
+def test_an_address_of_a_run_that_somebody_changed_is_one_sentence(store, run, asked):
+    told = watch.looked(store, asked, may_stop=True)
+    assert told["version"] == "none" and "can't be read" in html.unescape(told["gone"])
+
+
 def test_a_run_whose_spec_or_file_is_spoilt_says_so(store, run, writer):
     play(writer, 1)
     writer.close()

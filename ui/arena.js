@@ -130,6 +130,7 @@ window.ortamArena = (element, server) => {
     }
     if (form.environment.selectedIndex < 0) form.environment.selectedIndex = 0;
     choose(told.like);
+    trouble(told.problem);
   }
 
   // -------------------------------------------------------------------------------------------------- showing a match

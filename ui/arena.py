@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backend.environments.catalog import CATALOG
 from backend.environments.listing import found
@@ -82,15 +82,20 @@ def build(store, launcher) -> None:
         return said(lambda: {"told": may(launcher).stop(str(asked.get("id", "")))})
 
     def look(asked: dict[str, Any]) -> dict[str, Any]:
-        question = Asked.model_validate(asked)
-        try:
-            run = store.run(question.id)
-            return answer(store, run, question, read_only=launcher is None)
-        except OrtamError as error:
-            return {"gone": shell.problem(_sentence(error), "All matches are on the Arena page, all runs on the first.")}
+        return looked(store, asked, read_only=launcher is None)
 
     shell.html(form.page(read_only=launcher is None), js_on_load=START,
                server_functions=[front, choices, cost, start, stop, look])
+
+
+def looked(store, asked: dict[str, Any], read_only: bool) -> dict[str, Any]:
+    try:
+        question = Asked.model_validate(asked)
+        return answer(store, store.run(question.id), question, read_only)
+    except ValidationError as error:
+        return {"gone": shell.misread(error)}
+    except OrtamError as error:
+        return {"gone": shell.problem(_sentence(error), "All matches are on the Arena page, all runs on the first.")}
 
 
 def said(work) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from backend.environments import Description
 from backend.environments.catalog import CATALOG
 from backend.environments.listing import found
-from backend.errors import SpecError
+from backend.errors import OrtamError, SpecError
 from backend.launcher import from_fields, matches, starters
 from backend.play import players_of
 from backend.records import EnvironmentSpec, Match, RunSpec
@@ -105,7 +105,10 @@ def front(store, launcher, asked: dict[str, Any]) -> dict[str, Any]:
     told["environments"] = (f'<optgroup label="That ship here">{shipped}</optgroup>'
                             + (f'<optgroup label="As a run trained in it">{ran}</optgroup>' if ran else ""))
     if like := str(asked.get("like", ""))[:200]:
-        told["like"] = _like(store.run(like))
+        try:
+            told["like"] = _like(store.run(like))
+        except OrtamError as error:
+            told["problem"] = shell.problem(f"No match can be set up like that one: {error}.")
     return told
 
 

@@ -97,10 +97,7 @@ def _refusing(work: Callable[[dict], dict]) -> Callable[[dict], dict]:
         try:
             return work(question)
         except ValidationError as error:
-            wrong = error.errors()[0]
-            place = ".".join(map(str, wrong["loc"]))
-            return {"problem": shell.problem(f"The address can't be read: {place} is wrong ({wrong['msg']}).",
-                                             "Choose the runs anew.")}
+            return {"problem": shell.misread(error)}
 
     asked.__name__ = work.__name__
     return asked

@@ -52,6 +52,13 @@ def problem(title: str, remedy: str = "", kind: str = "error") -> str:
             "</div>")
 
 
+def misread(error) -> str:
+    """A question that a pydantic record refused, from an address somebody changed, as one sentence."""
+    wrong = error.errors()[0]
+    place = ".".join(map(str, wrong["loc"]))
+    return problem(f"The address can't be read: {place} is wrong ({wrong['msg']}).", "Open it anew from the list of runs.")
+
+
 def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) -> str:
     """`button` is (label, address)."""
     link = f'<a class="o-button o-primary" href="{escape(button[1])}">{escape(button[0])}</a>' if button else ""

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backend import signal
 from backend.environments.catalog import CATALOG
@@ -90,7 +90,7 @@ class AskedStep(BaseModel):
 
 def build(store, launcher) -> None:
     def look(asked: dict) -> dict:
-        return answer(store, Asked.model_validate(asked), may_stop=launcher is not None)
+        return looked(store, asked, may_stop=launcher is not None)
 
     def step(asked: dict) -> dict:
         question = AskedStep.model_validate(asked)
@@ -122,6 +122,14 @@ def build(store, launcher) -> None:
         js_on_load=START,
         server_functions=[look, step, spec, stop, end],
     )
+
+
+def looked(store, asked: dict, may_stop: bool) -> dict[str, Any]:
+    try:
+        question = Asked.model_validate(asked)
+    except ValidationError as error:
+        return {"version": "none", "gone": shell.misread(error)}
+    return answer(store, question, may_stop)
 
 
 def answer(store, asked: Asked, may_stop: bool = True) -> dict[str, Any]:
