@@ -296,6 +296,7 @@ def test_a_call_sends_back_only_what_is_new(store, sittings):
         assert re.findall('<section [^>]*data-turn="([0-9]+)"', answer["cards"]) == [str(turn + 1)]
     assert sizes[-1] < 1.2 * sizes[1] and len(drawn(sittings.look(id))["html"]) > 1.5 * sizes[-1]
     assert answer["rows"].startswith('<tr data-turn="8">') and 'data-turn="6"' not in answer["rows"]
+    assert "Turn 8</h2>" in answer["cards"] and "No turn was played" not in drawn(sittings.look(id))["html"]
     for odd in (None, -1, 9, "2", True):
         assert 'data-turn="1"' in news(sittings.look(id), odd)["html"]
 

@@ -444,7 +444,7 @@ def test_the_parts_of_a_steps_time_add_up_to_the_whole(store, writer):
 
 def test_the_health_strip_and_the_points_say_which_steps_they_are_about(store, writer):
     play(writer, 1, 2, 3)
-    assert "all of the last step<" in shown(answer(store, first()), "health")
+    assert "over the last step<" in shown(answer(store, first()), "health")
 
 
 # ------------------------------------------------------------------------------------------------------------- the log
@@ -515,6 +515,19 @@ def test_the_log_is_sent_only_where_it_is_open_and_only_when_it_grew(store, run,
 )
 def test_the_log_is_shown_as_a_terminal_would(text, html):
     assert console.lines(text)[0] == html
+
+
+@pytest.mark.parametrize(("model", "use", "said"), [
+    ("by-hand", "catch", "catch · played by hand and by scripts"), ("imported", "import:openai", "imported · catch")])
+def test_episodes_that_nothing_was_trained_on_have_no_steps_and_no_curves(store, model, use, said):
+    spec = SPEC.model_copy(update={"model": model, "environments": (EnvironmentSpec(id="catch", use=use),)})
+    with store.create(spec).writing() as writer:
+        writer.record([episode(0, 0, 0, phase="play")])
+        writer.finish(Result(status="finished", ended=time.time()))
+    told = answer(store, first())
+    assert told["untrained"] and said in shown(told, "head") and not shown(told, "progress")
+    assert "a step in groups" not in shown(told, "head") and "Launch again" not in shown(told, "head")
+    assert ("/arena?" in shown(told, "head")) == (model == "by-hand")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def drawn(seat: Seat) -> dict[str, Any]:
     sitting, episode = seat.sitting, seat.sitting.episode()
     on_stage = viewer(episode, sitting.description.viewer) is screen
     parts = {name: f'<div data-part="{name}">{html}</div>' for name, html in _parts(seat, episode).items()}
-    told = cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns), on_stage)
+    told = cards(episode, [tool.schema() for tool in sitting.tools], len(episode.turns), on_stage, growing=True)
     html = (f'<div class="o-tabled">{parts["head"]}<div class="o-play">{parts["board"]}<div class="o-turns">'
             f'{parts["move"]}{told}</div><div class="o-play-worth">{parts["worth"]}{_after_each(sitting)}</div></div></div>')
     return {"html": html, **_state(seat, episode)}
@@ -34,7 +34,8 @@ def news(seat: Seat, known: Any) -> dict[str, Any]:
     if type(known) is not int or not 0 <= known <= len(episode.turns):
         return drawn(seat)
     on_stage = viewer(episode, sitting.description.viewer) is screen
-    return {"parts": _parts(seat, episode), "cards": "".join(cards_after(episode, known, len(episode.turns), on_stage)),
+    came = cards_after(episode, known, len(episode.turns), on_stage, growing=True)
+    return {"parts": _parts(seat, episode), "cards": "".join(came),
             "rows": _rows(sitting, known), **_state(seat, episode)}
 
 

@@ -116,8 +116,16 @@ def summary(runs) -> str:
     return f'<p class="o-muted o-small o-runs-count" aria-live="polite">{words}</p>'
 
 
-def row(run, curve: str) -> str:
+def progress(run) -> str:
+    if run.status == "finished" and not run.step:
+        return '<span class="o-faint" title="Played by hand or imported: nothing was trained">–</span>'
     share = min(1.0, run.step / run.steps) if run.steps else 0.0
+    return (f'<span><b>{run.step:,}</b> / {run.steps:,} <em>{"games" if run.match else "steps"}</em></span>'
+            f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '
+            f'aria-valuenow="{run.step}"><i style="width:{share:.1%}"></i></div>')
+
+
+def row(run, curve: str) -> str:
     demo = '<span class="o-tag" title="A recorded run that ships with the project">demo</span>' if run.demo else ""
     environments = "".join(f'<span class="o-tag">{written.text(id)}</span>' for id in run.environments)
     reward = ('<span class="o-faint" title="Nothing scored yet">–</span>' if run.reward is None
@@ -129,10 +137,7 @@ def row(run, curve: str) -> str:
             f'<div class="o-runs-sub"><span class="o-runs-model">{written.text(run.model)}</span>{environments}</div>'
             "</td>"
             f'<td class="o-runs-status">{shell.chip(run.status, run=True)}</td>'
-            f'<td class="o-runs-progress"><span><b>{run.step:,}</b> / {run.steps:,} '
-            f'<em>{"games" if run.match else "steps"}</em></span>'
-            f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '
-            f'aria-valuenow="{run.step}"><i style="width:{share:.1%}"></i></div></td>'
+            f'<td class="o-runs-progress">{progress(run)}</td>'
             f'<td class="o-right o-runs-reward">{reward}</td><td class="o-runs-curve">{curve}</td>'
             f'<td class="o-right o-runs-episodes">{run.episodes:,}<em> episodes</em></td>'
             f'<td class="o-right o-runs-started">{when(run.started)}</td>'

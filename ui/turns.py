@@ -12,22 +12,25 @@ LONGEST_FACT = 600
 ROLES = {"user": "Prompt", "system": "System", "assistant": "Model", "tool": "Tool"}
 
 
-def cards(episode: Episode, tools: Sequence[Mapping[str, Any]], now: int, on_stage: bool = False) -> str:
+def cards(episode: Episode, tools: Sequence[Mapping[str, Any]], now: int, on_stage: bool = False,
+          growing: bool = False) -> str:
     """The start (prompt, tools), each turn, and how it ended; `now` is the one that shows when one alone is shown.
 
-    `on_stage`: the board draws each turn's last picture, so it isn't drawn again.
+    `on_stage`: the board draws each turn's last picture, so it isn't drawn again. `growing`: it is being played, so
+    nothing is said of how many turns there are.
     """
-    drawn = [_start(episode, tools, now == 0, on_stage), *cards_after(episode, 0, now, on_stage)]
+    drawn = [_start(episode, tools, now == 0, on_stage, growing), *cards_after(episode, 0, now, on_stage, growing)]
     why = f", {episode.stop}" if episode.stop else ""
     end = f'<p class="o-end o-muted">End: {text(episode.status.replace("_", " ") + why)}.</p>'
     return f'<div class="o-cards" aria-live="polite">{"".join(drawn)}{end}</div>'
 
 
-def cards_after(episode: Episode, turn: int, now: int, on_stage: bool = False) -> list[str]:
+def cards_after(episode: Episode, turn: int, now: int, on_stage: bool = False, growing: bool = False) -> list[str]:
     """Those of the turns after so many."""
+    turns = 0 if growing else len(episode.turns)
     moments = facts.over_time(episode)
     repeated = episode.parent.turn if episode.parent else 0
-    return [_card(episode.turns[k - 1], k, len(episode.turns), moments[k - 1], moments[k], k == now, on_stage, k <= repeated)
+    return [_card(episode.turns[k - 1], k, turns, moments[k - 1], moments[k], k == now, on_stage, k <= repeated)
             for k in range(turn + 1, len(episode.turns) + 1)]
 
 
@@ -37,7 +40,7 @@ def fault_box(fault: Fault, title: str = "") -> str:
     trace = f"<details><summary>Traceback</summary>{block(fault.traceback)}</details>" if fault.traceback else ""
     heading = f"<b>{title}</b>" if title else ""
     return (f'<div class="o-fault o-{kind}">{heading}<div><b class="o-mono">{text(fault.kind)}</b> '
-            f'<span class="o-muted">{text(fault.where)}</span></div>{block(fault.message)}{trace}</div>')
+            f'<span class="o-muted">fault of the {text(fault.where)}</span></div>{block(fault.message)}{trace}</div>')
 
 
 def _part(name: str, body: str, css: str = "") -> str:
@@ -47,11 +50,11 @@ def _part(name: str, body: str, css: str = "") -> str:
 # ------------------------------------------------------------------------------------------------------------ start
 
 
-def _start(episode: Episode, tools: Sequence[Mapping[str, Any]], now: bool, on_stage: bool) -> str:
+def _start(episode: Episode, tools: Sequence[Mapping[str, Any]], now: bool, on_stage: bool, growing: bool) -> str:
     told = "".join(map(_message, episode.prompt))
     if not told and episode.opening:
         told = _part("Environment", block(episode.opening))
-    nothing = "" if episode.turns else '<p class="o-muted">No turn was played.</p>'
+    nothing = "" if episode.turns or growing else '<p class="o-muted">No turn was played.</p>'
     return (f'<section class="o-turn{" o-now" * now}" data-turn="0"><header><h2 class="o-h2">Start</h2></header>'
             f"{told}{_pictures(episode.images, on_stage)}{_offered(tools)}{nothing}</section>")
 
@@ -85,6 +88,7 @@ def _content(content: Any) -> list[str]:
 
 def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Facts, now: bool, on_stage: bool,
           repeated: bool) -> str:
+    """`turns`: how many there are, 0 where more may come."""
     parts = (_thought(turn), _part("Said", block(turn.said)) if turn.said.strip() else "", _call(turn), _answer(turn),
              _pictures(turn.images, on_stage), fault_box(turn.fault) if turn.fault else "", _changed(before, after),
              _cost(turn))
@@ -93,8 +97,9 @@ def _card(turn: Turn, k: int, turns: int, before: facts.Facts, after: facts.Fact
              + '<span class="o-tag o-cut" title="It happened at the environment, but the model learns nothing from it">'
                "cut from the transcript by the token budget</span>" * turn.cut)
     body = "".join(parts) or '<p class="o-muted">The model wrote nothing.</p>'
-    return (f'<section class="o-turn{" o-now" * now}" data-turn="{k}"><header><h2 class="o-h2">Turn {k} '
-            f'<span class="o-muted">of {turns}</span></h2>{marks}</header>{body}</section>')
+    of = f' <span class="o-muted">of {turns}</span>' if turns else ""
+    return (f'<section class="o-turn{" o-now" * now}" data-turn="{k}"><header><h2 class="o-h2">Turn {k}{of}</h2>{marks}'
+            f"</header>{body}</section>")
 
 
 def brief(turn: Turn, before: facts.Facts, after: facts.Facts) -> str:

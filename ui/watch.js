@@ -77,6 +77,7 @@ window.ortamWatch = (element, server) => {
     }
     page.classList.toggle("o-is-waiting", waiting);
     page.classList.toggle("o-is-live", live);
+    page.classList.toggle("o-is-untrained", Boolean(told.untrained));
     document.title = `${live && told.step ? `${told.step}/${told.steps} ` : ""}${told.name} · Ortam`;
     if (told.cards) cards(told);
     if (told.view && !view.is(told.view)) { again = true; have.version = ""; clocks(); return; }

@@ -156,9 +156,10 @@ def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
     if spec.match:
         return {"version": "none", "gone": shell.empty("This is a match", "It is watched in the arena, board by board.",
                                                        ("See the match", f"/arena?id={run.id}"))}
+    untrained = status == "finished" and not progress.step
     drawn = {
         "head": parts.head(run.id, spec, status, may_stop, bool(episodes)),
-        "progress": parts.progress(status, progress),
+        "progress": "" if untrained else parts.progress(status, progress),
         "alert": _alert(run, status, progress),
         "health": parts.health(run.id, _health(run.path, spec)),
         "waiting": "" if episodes else parts.waiting(status, spec, progress.phase.lower()),
@@ -172,6 +173,7 @@ def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
         "step": progress.step,
         "steps": progress.steps,
         "live": status not in ENDED,
+        "untrained": untrained,
         "episodes": episodes,
     }
     told |= _episodes(run, spec, asked.newest)

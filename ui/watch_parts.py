@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from urllib.parse import urlencode
 
+from backend.play.keeping import BY
 from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
 from backend.signal import CAUSES, Alarm, Group, Health
 from ui import shell
@@ -28,24 +29,36 @@ def address(page: str, **query) -> str:
     return escape(f"/{page}?{urlencode({key: value for key, value in query.items() if value is not None})}")
 
 
+def origin(spec: RunSpec) -> str:
+    """How its episodes came about where no trainer of this machine played them; "" for a run that was launched."""
+    if all(environment.use.startswith("import:") for environment in spec.environments):
+        return "imported"
+    return "played by hand and by scripts" if spec.model == BY else ""
+
+
 def head(run: str, spec: RunSpec, status: str, may_stop: bool, has_episodes: bool) -> str:
+    came = origin(spec)
+    there = address("arena", environment=f"run:{run}:{spec.environments[0].id}")
+    arena = "" if came == "imported" else f'<a class="o-button" href="{there}">Arena</a>'
     replay = (
         f'<a class="o-button" href="{address("compare", runs=run)}">Compare</a>'
-        f'<a class="o-button" href="{address("arena", environment=f"run:{run}:{spec.environments[0].id}")}">Arena</a>'
+        f"{arena}"
         f'<a class="o-button" href="{address("reprice", run=run)}">Re-price</a>'
         f'<a class="o-button o-primary" href="{address("episode", run=run)}">Replay episodes</a>'
         if has_episodes
         else ""
     )
-    act = _act(run, status) if may_stop or status in ENDED else ""
+    act = _act(run, status) if not came and (may_stop or status in ENDED) else ""
     environments = " + ".join(environment.id for environment in spec.environments)
     group = f"{counted(spec.train.episodes_per_step, 'episode')} a step in groups of {spec.train.group_size}"
+    said = f"{spec.model} plays {environments} · {group}"
+    if came:
+        said = " · ".join(dict.fromkeys([environments, came] if spec.model == BY else [came, spec.model, environments]))
     return f"""
 <div class="o-top">
   <div class="o-watch-name">
     <div class="o-row"><h1 class="o-title">{text(spec.name)}</h1>{_chip(status)}</div>
-    <p class="o-lede o-small">{text(spec.model)} plays {text(environments)} · {group} ·
-      <span class="o-mono">{text(run)}</span></p>
+    <p class="o-lede o-small">{text(said)} · <span class="o-mono">{text(run)}</span></p>
   </div>
   <div class="o-row">{act}{button(run=run) if has_episodes else ""}{replay}</div>
 </div>"""
@@ -201,7 +214,7 @@ def health(run: str, told: Health) -> str:
     if more:
         n = len(told.notes) - NOTES
         more = f'<details class="o-health-more"><summary>{n} more</summary><ul>{more}</ul></details>'
-    over = f'<p class="o-small o-muted o-health-over">all of the {escape(told.over)}</p>' if told.over else ""
+    over = f'<p class="o-small o-muted o-health-over" title="What each of these numbers is of">over the {escape(told.over)}</p>' if told.over else ""
     return (
         f'<section class="o-card o-health" aria-label="Health"><div class="o-vitals"><dl>{facts}</dl>{over}</div>'
         f"{f'<ul>{notes}</ul>' if notes else ''}{more}</section>"
@@ -229,8 +242,8 @@ def _see(run: str, look: dict[str, str]) -> str:
 def card(run: str, episode: Episode, named: str = "transcript") -> str:
     """One episode, small: how it ended, what it was worth, where it belongs."""
     shown = viewer(episode, named).thumbnail(episode)
-    elsewhere = {"play": episode.policy.name or "by hand"}.get(episode.phase, "held-out")
-    place = f"step {episode.step:,}" if episode.phase == "train" else elsewhere
+    by = "imported" if episode.policy.kind == "import" else episode.policy.name or "by hand"
+    place = f"step {episode.step:,}" if episode.phase == "train" else by if episode.phase == "play" else "held-out"
     worth = "–" if episode.total is None else number(episode.total)
     words = {"env_error": "env failed", "env_lost": "env lost"}.get(episode.status, episode.status.replace("_", " "))
     total = "not scored" if episode.total is None else f"total {episode.total:.3g}"
