@@ -16,6 +16,8 @@ class Chat:
         self.asked: list[dict] = []
         self.keys: list[str | None] = []
         self.url = ""
+        self.count = 10**30
+        """Tokens it says it wrote, where its counts are odd."""
 
 
 @contextmanager
@@ -68,6 +70,14 @@ def answered(told: Chat, body: dict, path: str) -> tuple[int, dict | bytes]:
             return 503, {"error": "loading"}
         case "words":
             return 200, completion("I would rather not.", [])
+        case "odd count":
+            return 200, {**completion("", [next_move(body)]), "usage": {"completion_tokens": told.count}}
+        case "calls that are none":
+            return 200, {"choices": [{"message": {"content": "so be it", "tool_calls": 5}}]}
+        case "half a sign":
+            half = completion("", [next_move(body)], reasoning="\ud800")
+            half["choices"][0]["message"].update(content="half a sign: \ud800")
+            return 200, half
         case "bad arguments":
             return 200, completion("", [("move", '{"direction": ')])
     return 200, completion("", [next_move(body)], reasoning="go under it")

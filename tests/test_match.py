@@ -257,7 +257,8 @@ def test_when_nobody_can_play_the_match_has_failed(store):
 
 @pytest.mark.parametrize(("way", "status", "fault"), [
     ("busy at first", "won", None), ("odd settings", "won", None), ("words", "lost", None),
-    ("bad arguments", "out_of_turns", "wrong_arguments"), ("not json", "cancelled", "no_answer")])
+    ("bad arguments", "out_of_turns", "wrong_arguments"), ("not json", "cancelled", "no_answer"),
+    ("calls that are none", "lost", None), ("half a sign", "won", None)])
 def test_what_an_endpoint_does_wrong_is_told_as_it_was(store, monkeypatch, way, status, fault):
     monkeypatch.setattr("backend.trainer.endpoint.PAUSES", (0.01,))
     with chat(way) as served:
@@ -268,6 +269,14 @@ def test_what_an_endpoint_does_wrong_is_told_as_it_was(store, monkeypatch, way, 
     assert seen == fault
     if way == "words":
         assert episode.turns[-1].said == "I would rather not." and episode.stop == "the model made no further call"
+
+
+@pytest.mark.parametrize("count", [10**30, -10**9, 1.5])
+def test_a_count_of_tokens_that_cannot_be_is_not_known_and_the_game_is_kept(store, count):
+    with chat("odd count") as served:
+        served.count = count
+        run = played(store, endpoint(served), environment={**CATCH, "tasks": {"count": 1}})
+    assert (game(run, 0, 0).status, game(run, 0, 0).tokens) == ("won", None)
 
 
 # ------------------------------------------------------------------------------------------------ forks, stop and loss

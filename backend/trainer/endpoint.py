@@ -18,6 +18,9 @@ PAUSES = (1.0, 4.0)
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP answers that another try may change."""
 
+MOST_TOKENS = 10**9
+"""In one answer; a count beyond it, or below 0, isn't believed."""
+
 OLD_NAME, NEW_NAME = "max_tokens", "max_completion_tokens"
 """Of the same limit: some endpoints know only the one, some only the other."""
 
@@ -113,16 +116,16 @@ class EndpointTalk:
         took = time.perf_counter() - began
         message, usage = told["choices"][0]["message"], told.get("usage")
         tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
-        tokens = tokens if isinstance(tokens, int) else None
+        tokens = tokens if isinstance(tokens, int) and 0 <= tokens < MOST_TOKENS else None
         self.written += tokens or 0
-        calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
+        calls = message.get("tool_calls")
         kept: list[dict[str, Any]] = [
-            {"id": str(call.get("id") or f"call-{len(self.messages)}-{place}"), "type": "function",
-             "function": {"name": str(_function(call).get("name") or ""), "arguments": _written(_function(call))}}
-            for place, call in enumerate(calls)]
+            {"id": _sendable(str(call.get("id") or f"call-{len(self.messages)}-{place}")), "type": "function",
+             "function": {"name": _sendable(str(_function(call).get("name") or "")), "arguments": _written(_function(call))}}
+            for place, call in enumerate(calls if isinstance(calls, list) else ()) if isinstance(call, dict)]
         self._asked = [call["id"] for call in kept]
         text = _text(message.get("content"))
-        self.messages.append({"role": "assistant", "content": text, **({"tool_calls": kept} if kept else {})})
+        self.messages.append({"role": "assistant", "content": _sendable(text), **({"tool_calls": kept} if kept else {})})
         return Said(text, _text(message.get("reasoning_content") or message.get("reasoning")),
                     tuple(Call(call["function"]["name"], _parsed(call["function"]["arguments"])) for call in kept),
                     tokens, took, text, told["choices"][0].get("finish_reason") == "length")
@@ -165,7 +168,7 @@ def _function(call: dict[str, Any]) -> dict[str, Any]:
 
 def _written(function: dict[str, Any]) -> str:
     arguments = function.get("arguments")
-    return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return _sendable(arguments) if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
 def _parsed(arguments: str) -> Any:
