@@ -247,7 +247,7 @@ def play_link(run: Run, asked: EnvironmentSpec, columns: list[Column], group: in
     where = {"use": asked.use, "worth": f"run:{run.id}"}
     where |= {"seed": str(game.seed)} if game.seed is not None else {"task": str(game.task)}
     where |= {"options": json.dumps(asked.options)} if asked.options else {}
-    return f"/play?{urlencode(where)}"
+    return f"/play?{urlencode(where, errors='replace')}"
 
 
 # ------------------------------------------------------------------------------------------------------------- head
@@ -283,7 +283,7 @@ def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool, play: 
                 "</details>")
     tags = "".join(f'<span class="o-tag">{text(tag)}</span>' for tag in (asked.id, *what_is_played(spec, progress)))
     if fork:
-        where = urlencode({"run": fork.run, "id": fork.episode, "turn": fork.turn})
+        where = urlencode({"run": fork.run, "id": fork.episode, "turn": fork.turn}, errors="replace")
         tags += f'<a class="o-link o-small" href="/episode?{attribute(where)}">See its parent</a>'
     return (f'<nav class="o-crumbs" aria-label="Where this match belongs"><a href="/arena">Arena</a>'
             f'<i aria-hidden="true">›</i><h1 class="o-crumb">{text(spec.name)}</h1></nav>'

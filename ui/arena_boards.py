@@ -98,7 +98,7 @@ def _cell(column: Column, group: int, viewer_name: str, open_: bool) -> str:
     except OrtamError as error:
         return (f'<figure class="o-seat o-unplayed"><div class="o-seat-board"><p class="o-faint">{text(error)}</p></div>'
                 f"<figcaption>{name}</figcaption></figure>")
-    address = f"/episode?{urlencode({'run': run.id, 'id': game.id})}"
+    address = f"/episode?{urlencode({'run': run.id, 'id': game.id}, errors='replace')}"
     last = len(episode.turns)
     fault = (f'<p class="o-seat-fault" title="{attribute(episode.fault.message[:400])}">{text(episode.fault.kind)}</p>'
              if episode.fault else "")

@@ -26,7 +26,8 @@ REMEDIES = (
 
 
 def address(page: str, **query) -> str:
-    return escape(f"/{page}?{urlencode({key: value for key, value in query.items() if value is not None})}")
+    asked = urlencode({key: value for key, value in query.items() if value is not None}, errors="replace")
+    return escape(f"/{page}?{asked}")
 
 
 def origin(spec: RunSpec) -> str:
