@@ -271,6 +271,12 @@ def test_what_an_endpoint_does_wrong_is_told_as_it_was(store, monkeypatch, way, 
         assert episode.turns[-1].said == "I would rather not." and episode.stop == "the model made no further call"
 
 
+def test_settings_that_an_endpoint_refuses_in_several_games_at_once_cost_none_of_them(store):
+    with chat("odd settings") as served:
+        run = played(store, endpoint(served), environment={**CATCH, "tasks": {"count": 6}})
+    assert [game(run, task, 0).status for task in range(6)] == ["won"] * 6
+
+
 @pytest.mark.parametrize("count", [10**30, -10**9, 1.5])
 def test_a_count_of_tokens_that_cannot_be_is_not_known_and_the_game_is_kept(store, count):
     with chat("odd count") as served:

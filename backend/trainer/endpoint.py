@@ -77,25 +77,28 @@ class Endpoint:
     async def _post(self, messages: list[dict], tools: list[dict], room: int):
         address = f"{self.player.url.rstrip('/')}/chat/completions"
         for _ in range(3):
-            settings = {"temperature": self.player.temperature, self.limit: room}
-            body = {"model": self.player.model, "messages": messages,
-                    **{name: value for name, value in settings.items() if name not in self.left_out}}
+            sent = self._settings(room)
+            body = {"model": self.player.model, "messages": messages, **sent}
             if tools:
                 body["tools"] = tools
             answer = await self._client.post(address, json=body)
-            if answer.status_code != 400 or not self._gives_in(answer.text):
+            if answer.status_code == 400:
+                self._give_in(answer.text)
+            if answer.status_code != 400 or self._settings(room) == sent:
                 return answer
         return answer
 
-    def _gives_in(self, complaint: str) -> bool:
-        """Whether another way of asking may help: some models take no temperature, or name the limit differently."""
+    def _settings(self, room: int) -> dict[str, Any]:
+        """As they are sent now; another game's refusal may change them while this one's is under way."""
+        settings = {"temperature": self.player.temperature, self.limit: room}
+        return {name: value for name, value in settings.items() if name not in self.left_out}
+
+    def _give_in(self, complaint: str) -> None:
+        """To another way of asking: some models take no temperature, or name the limit differently."""
         if NEW_NAME in complaint and self.limit == OLD_NAME:
             self.limit = NEW_NAME
-            return True
-        if "temperature" in complaint and "temperature" not in self.left_out:
+        elif "temperature" in complaint:
             self.left_out.add("temperature")
-            return True
-        return False
 
 
 class EndpointTalk:
