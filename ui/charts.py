@@ -104,7 +104,7 @@ CHARTS = (
     Chart(
         "scored",
         "play",
-        "Coverage",
+        "Scored",
         "of all episodes",
         (Series("share:scored", "scored", "series-5"),),
         "Episodes that got a total; the others count as nothing, not as 0.",
@@ -300,7 +300,7 @@ def _all(terms: Sequence[str], have: set[str]) -> list[Chart]:
             "rewards",
             "learning",
             "Reward",
-            "an episode",
+            "an episode · band: 10–90 % of the totals",
             (Series("curve:total", "total", "accent", BAND), *lines),
             "Mean of each step's scored episodes, with the 10–90 % band of the total. Terms are raw, before their "
             "weight; gaps are steps where nothing was scored.",

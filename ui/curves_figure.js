@@ -69,6 +69,7 @@
 
   /* Why a chart can't be drawn on a log scale; "" where it can. */
   const notLog = (chart) => {
+    if (chart.shown.share) return "shares stay linear";
     if (stacked(chart)) return "parts of a whole stay on a linear scale";
     const low = present(chart).flatMap(({ key, band }) => {
       const line = chart.lines.get(key);
@@ -194,7 +195,7 @@
       ticksuffix: chart.view.x === "time" ? ` ${name}` : "", unifiedhovertitle: { text: said }, showspikes: true, spikemode: "across",
       spikethickness: -1, spikedash: "dot", spikecolor: text, spikesnap: "cursor", ...(few ? { dtick: 1 } : {}),
       range: [first - aside, end + aside] };
-    const y = { ...axis, showline: false, zeroline: !share, nticks: 5, tickformat: share ? ".2~%" : large ? ".3~s" : ".3~g", ...heights(chart) };
+    const y = { ...axis, showline: false, zeroline: !share, nticks: isLog(chart) ? 3 : 5, tickformat: share ? ".2~%" : large ? ".3~s" : ".3~g", ...heights(chart) };
     if (chart.zoom.xaxis) Object.assign(x, { range: toAxis(chart, chart.zoom.xaxis), autorange: false, dtick: undefined });
     if (chart.zoom.yaxis && !(isLog(chart) && chart.zoom.yaxis[0] <= 0)) {
       Object.assign(y, { range: isLog(chart) ? chart.zoom.yaxis.map(Math.log10) : [...chart.zoom.yaxis], autorange: false });

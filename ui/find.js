@@ -50,6 +50,9 @@ window.ortamFind = (element, server) => {
   root.addEventListener("toggle", (event) => {
     const fold = FOLDS.find((name) => event.target.classList.contains(name));
     if (fold) event.target.open ? open.add(fold) : open.delete(fold);
+    if (fold === "o-saved" && event.target.open && event.target.matches(":focus-within")) {
+      event.target.querySelector("[data-filter-name]")?.focus({ preventScroll: true });
+    }
   }, true);
   function stay() {
     for (const fold of open) { const found = list.querySelector(`.${fold}`); if (found) found.open = true; }

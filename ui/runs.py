@@ -116,11 +116,15 @@ def summary(runs) -> str:
     return f'<p class="o-muted o-small o-runs-count" aria-live="polite">{words}</p>'
 
 
+def _named(n: int, what: str) -> str:
+    return what if n == 1 else f"{what}s"
+
+
 def progress(run) -> str:
     if run.status == "finished" and not run.step:
         return '<span class="o-faint" title="Played by hand or imported: nothing was trained">–</span>'
     share = min(1.0, run.step / run.steps) if run.steps else 0.0
-    return (f'<span><b>{run.step:,}</b> / {run.steps:,} <em>{"games" if run.match else "steps"}</em></span>'
+    return (f'<span><b>{run.step:,}</b> / {run.steps:,} <em>{_named(run.steps, "game" if run.match else "step")}</em></span>'
             f'<div class="o-bar" role="progressbar" aria-label="Steps" aria-valuemin="0" aria-valuemax="{run.steps}" '
             f'aria-valuenow="{run.step}"><i style="width:{share:.1%}"></i></div>')
 
@@ -139,7 +143,7 @@ def row(run, curve: str) -> str:
             f'<td class="o-runs-status">{shell.chip(run.status, run=True)}</td>'
             f'<td class="o-runs-progress">{progress(run)}</td>'
             f'<td class="o-right o-runs-reward">{reward}</td><td class="o-runs-curve">{curve}</td>'
-            f'<td class="o-right o-runs-episodes">{run.episodes:,}<em> episodes</em></td>'
+            f'<td class="o-right o-runs-episodes">{run.episodes:,}<em> {_named(run.episodes, "episode")}</em></td>'
             f'<td class="o-right o-runs-started">{when(run.started)}</td>'
             f'<td class="o-right o-runs-took">{took(run)}</td></tr>')
 

@@ -57,7 +57,8 @@ def show(store: Store, run: Run, as_json: bool) -> None:
             "events": [event.model_dump() for event in events[-20:]]})
     print(f"{summary.id}   {summary.status}")
     print(f"  {summary.model} on {', '.join(summary.environments)}")
-    print(f"  step {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
+    what = "game" if summary.match else "step"
+    print(f"  {what} {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
           + (f", {duration(progress.left)} left" if progress.left is not None else ""))
     for line in ("" if summary.status in ENDED else progress.phase, progress.reason):
         if line:

@@ -108,6 +108,7 @@ def test_a_filter_that_is_none_is_one_sentence(replay):
 def test_a_filter_is_saved_used_and_deleted(replay):
     page = replay("&status=won")
     page.get_by_text("Save filters").click()
+    expect(page.get_by_label("Name for these filters")).to_be_focused()
     page.get_by_label("Name for these filters").fill("winners <b>")
     page.get_by_label("Name for these filters").press("Enter")
     expect(page.get_by_role("link", name="winners <b>")).to_be_visible()

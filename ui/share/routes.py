@@ -219,6 +219,6 @@ def told(brought: Brought) -> str:
     count = len(brought.skipped) + brought.more_skipped
     if not count:
         return head
-    rows = "".join(f"<li><b>Line {skip.line:,}</b> {text(skip.reason[:300])}</li>" for skip in brought.skipped[:SHOWN])
+    rows = "".join(f"<li><b>Line {skip.line:,}:</b> {text(skip.reason[:300])}</li>" for skip in brought.skipped[:SHOWN])
     more = f"<li>and {count - SHOWN:,} more</li>" if count > SHOWN else ""
     return f'{head}<p>{counted(count, "line")} skipped:</p><ul class="o-skipped">{rows}{more}</ul>'
