@@ -215,7 +215,7 @@ def health(run: str, told: Health) -> str:
     if more:
         n = len(told.notes) - NOTES
         more = f'<details class="o-health-more"><summary>{n} more</summary><ul>{more}</ul></details>'
-    over = f'<p class="o-small o-muted o-health-over" title="What each of these numbers is of">over the {escape(told.over)}</p>' if told.over else ""
+    over = f'<p class="o-small o-muted o-health-over">over the {escape(told.over)}</p>' if told.over else ""
     return (
         f'<section class="o-card o-health" aria-label="Health"><div class="o-vitals"><dl>{facts}</dl>{over}</div>'
         f"{f'<ul>{notes}</ul>' if notes else ''}{more}</section>"
