@@ -184,6 +184,18 @@ def test_a_model_that_can_not_call_tools_is_given_up_in_a_sentence(store, tmp_pa
 
 
 @pytest.mark.slow
+def test_a_model_whose_template_takes_no_system_message_is_given_up_and_the_others_play_on(store, tmp_path):
+    folder = tmp_path / "no-system"
+    shutil.copytree(STARTERS / "catch", folder)
+    template = folder / "chat_template.jinja"
+    template.write_text("{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+                        + template.read_text())
+    run = played(store, {"kind": "model", "model": str(folder)}, PERFECT, environment={**CATCH, "system": "Be quick."})
+    assert "its chat template refuses the prompt: no system role" in run.result().reason
+    assert (game(run, 0, 0).status, game(run, 0, 1).status) == ("cancelled", "won")
+
+
+@pytest.mark.slow
 def test_a_model_that_writes_past_its_budget_is_truncated(store):
     run = played(store, {"kind": "model", "model": "starter:catch"}, tokens=20)
     episode = game(run, 0, 0)

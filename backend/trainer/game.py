@@ -22,7 +22,7 @@ from backend.records import (
     Turn,
 )
 from backend.rewards import Played, Terms
-from backend.trainer.rollout import CALL_SIGNS
+from backend.trainer.rollout import looks_like_a_call
 from backend.trainer.speakers import Said, Speaker, SpeakerFailed, Talk
 
 UNPARSED = Fault(where="model", kind="unparsed_call", message="This looks like a tool call, but it could not be parsed, so "
@@ -61,7 +61,10 @@ class Game:
         if isinstance(self.player, ScriptPlayer):
             self._move = players(self.asked.use)[self.player.name](random.Random(f"{self.player.name}/{self.task.key}"))
         elif speaker:
-            self._talk = speaker.talk([*self._prompt(), *conversation(self._play.turns)], self._play.tools)
+            try:
+                self._talk = speaker.talk([*self._prompt(), *conversation(self._play.turns)], self._play.tools)
+            except SpeakerFailed as error:
+                self._unanswered(error)
 
     async def play(self) -> None:
         """To its end, and closes it. Never raises for what a player did."""
@@ -71,7 +74,7 @@ class Game:
             elif self._talk:
                 await self._play_words(self._talk)
         except SpeakerFailed as error:
-            self.fault = Fault(where="engine", kind="no_answer", message=str(error))
+            self._unanswered(error)
         except Exception as error:  # a script that meets what it wasn't written for
             self.fault = Fault(where="model", kind=type(error).__name__, message=str(error) or type(error).__name__)
         finally:
@@ -104,6 +107,9 @@ class Game:
     @property
     def _over(self) -> bool:
         return bool(self._play.done or self._play.fault or len(self._play.turns) >= self._play.max_turns)
+
+    def _unanswered(self, error: SpeakerFailed) -> None:
+        self.fault = Fault(where="engine", kind="no_answer", message=str(error))
 
     async def _play_script(self, move: Player) -> None:
         while not self._over:
@@ -207,7 +213,7 @@ def conversation(turns: list[Turn]) -> list[dict]:
 
 
 def _unparsed(said: Said) -> bool:
-    return any(sign in (said.raw or said.text) for sign in CALL_SIGNS)
+    return looks_like_a_call(said.raw or said.text)
 
 
 def _words(said: Said) -> dict:

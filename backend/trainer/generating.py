@@ -25,6 +25,7 @@ from backend.errors import ModelError
 from backend.records import RunSpec
 from backend.trainer.build import load_model
 from backend.trainer.control_tokens import neutraliser
+from backend.trainer.rollout import words_in
 from backend.trainer.speakers import Call, Said, SpeakerFailed
 
 CANT_CALL = "its chat template isn't one whose tool calls can be read here; choose an instruct model such as Qwen/Qwen3-0.6B"
@@ -45,12 +46,16 @@ class Generator:
         self._rendering = {"enable_thinking": spec.generation.thinking}
         self._template = self._readable(name)
         self._ends = _ends(self.model, self.tokenizer)
-        self._suffixes: dict[tuple[str, str], list[int]] = {}
         self._talking: list[ModelTalk] = []
+        self._speaking: asyncio.Task[None] | None = None
+        """Held here, since the event loop doesn't."""
         torch.manual_seed(spec.seed)
 
     def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool]) -> "ModelTalk":
-        talk = ModelTalk(self, list(messages), [tool.schema() for tool in tools])
+        try:
+            talk = ModelTalk(self, list(messages), [tool.schema() for tool in tools])
+        except Exception as error:  # a chat template raises what it likes, at a system message for one
+            raise SpeakerFailed(f"its chat template refuses the prompt: {str(error)[:300]}") from error
         self._talking.append(talk)
         return talk
 
@@ -63,16 +68,19 @@ class Generator:
     def left(self, talk: "ModelTalk") -> None:
         if talk in self._talking:
             self._talking.remove(talk)
-        self.speak()
+            self.speak()
 
     def speak(self) -> None:
         """Generates for all games together, once each of them waits for its next word."""
         waiting = [talk for talk in self._talking if talk.waits]
-        if not waiting or len(waiting) < len(self._talking):
-            return
+        if waiting and len(waiting) == len(self._talking):
+            self._speaking = asyncio.create_task(self._speak(waiting))
+
+    async def _speak(self, waiting: Sequence["ModelTalk"]) -> None:
+        """Beside the event loop, which answers the pings of environments meanwhile: generating may take minutes."""
         began = time.perf_counter()
         try:
-            made = self._generated(waiting)
+            made = await asyncio.to_thread(self._generated, waiting)
         except Exception as error:  # out of memory, or a model whose files don't fit each other
             for talk in waiting:
                 talk.fail(SpeakerFailed(f"generation failed: {type(error).__name__}: {str(error)[:300]}"))
@@ -172,7 +180,7 @@ class ModelTalk:
         calls = [call.get("function", call) for call in said.get("tool_calls") or ()]
         self._asked = [call["name"] for call in calls]
         return Said(
-            _text(said.get("content")), _text(said.get("reasoning_content") or said.get("thinking")),
+            words_in(said.get("content")), words_in(said.get("reasoning_content") or said.get("thinking")),
             tuple(Call(call["name"], call["arguments"]) for call in calls), len(made), took,
             self.generator.tokenizer.decode(made), not self.generator.ended(made))
 
@@ -194,8 +202,3 @@ def _ends(model, tokenizer) -> list[int]:
     declared = [] if declared is None else [declared] if isinstance(declared, int) else list(declared)
     return list(dict.fromkeys([tokenizer.eos_token_id, *declared]))
 
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
-    return content or ""

@@ -141,7 +141,7 @@ def said_in(rounds: Rounds, sample: int, turns: list[Turn]) -> list[Turn]:
     for message in list(rounds.completions[sample]):
         this = rounds.played[sample].get(id(message))
         if this and place < len(told):
-            told[place] = told[place].model_copy(update={"said": _text(message.get("content")), "thought": _text(
+            told[place] = told[place].model_copy(update={"said": words_in(message.get("content")), "thought": words_in(
                 message.get("reasoning_content") or message.get("thinking"))})
             place += len(this.calls)
     return told
@@ -169,8 +169,8 @@ def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], 
         if message["role"] != "assistant":
             continue
         this_said, took = next(heard, (None, None))
-        said = _text(message.get("content"))
-        thought = _text(message.get("reasoning_content") or message.get("thinking"))
+        said = words_in(message.get("content"))
+        thought = words_in(message.get("reasoning_content") or message.get("thinking"))
         this = played.get(id(message))
         if this:
             answered = place + 1 < len(messages) and messages[place + 1]["role"] == "tool"
@@ -179,7 +179,7 @@ def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], 
             refused = AFTER_THE_END if told and told[-1].done else NO_TURNS_LEFT
             made = [Turn(index=0, tool=call["function"]["name"], arguments=call["function"]["arguments"], fault=refused)
                     for call in message["tool_calls"]]
-        elif _looks_like_a_call(written := this_said.text if this_said else said):
+        elif looks_like_a_call(written := this_said.text if this_said else said):
             said, unparsed = written, Fault(where="model", kind="unparsed_call", message="This looks like a tool call, but "
                                             "it could not be parsed, so it was not played.")
             made = [Turn(index=0, fault=unparsed)]
@@ -198,8 +198,8 @@ def last_words(messages: list[dict], spoken: list[Spoken]) -> str | None:
     last = messages[-1]
     if last["role"] != "assistant" or last.get("tool_calls"):
         return None
-    said = _text(last.get("content"))
-    return None if _looks_like_a_call(spoken[-1].text if spoken else said) else said
+    said = words_in(last.get("content"))
+    return None if looks_like_a_call(spoken[-1].text if spoken else said) else said
 
 
 def with_answer(turns: tuple[Turn, ...], answer: Turn) -> tuple[Turn, ...]:
@@ -218,11 +218,12 @@ CALL_SIGNS = ("<tool_call", "<|tool_call", "<|call|>", "<function=", "[TOOL_CALL
 """How tool calls begin in the common chat formats, and in the starters'."""
 
 
-def _looks_like_a_call(said: str) -> bool:
+def looks_like_a_call(said: str) -> bool:
     return any(sign in said for sign in CALL_SIGNS)
 
 
-def _text(content: Any) -> str:
+def words_in(content: Any) -> str:
+    """Of a message's content, which is a text, blocks of text, or None."""
     if isinstance(content, list):
         return "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
     return content or ""

@@ -1,7 +1,7 @@
 """Who speaks for a player that answers in words: a model in this process, or an endpoint elsewhere.
 
 To add a kind: a class with the methods of `Speaker`, whose `talk` is one game's conversation. A talk is told what came of
-the calls it made, and says what it does next; the game itself is played in `match.py`.
+the calls it made, and says what it does next; the game itself is played in `game.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class Speaker(Protocol):
     """What an environment says must not steer it: applied to all that it is shown."""
 
     def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool]) -> Talk:
-        """A conversation that begins with these messages, the tools' exact schemas offered."""
+        """A conversation that begins with these messages, the tools' exact schemas offered. Raises SpeakerFailed."""
         ...
 
     async def close(self) -> None: ...
