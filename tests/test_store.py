@@ -1,5 +1,6 @@
 """Run folders: what goes in comes out, whoever died in between."""
 
+import contextlib
 import math
 import os
 import shutil
@@ -13,7 +14,7 @@ import pytest
 
 from backend.errors import EpisodeNotFound, OrtamError, RunNotFound, SpecError
 from backend.records import Episode, Event, Fault, Judged, Parent, Policy, Result, RewardTerm, RunSpec, Turn
-from backend.store import Store, to_yaml
+from backend.store import Store, sums, to_yaml
 from backend.store.tables import network_mount
 
 HOSTILE = ["<script>alert(1)</script>", "\ud800 lone", "a\0b", "\ue0ff=0123", "\ue0ff", "ışık 日本語 🎮", "\u202eabc",
@@ -500,6 +501,26 @@ def test_an_older_file_gets_the_columns_it_lacks(run):
     writer.record([episode(images=("data:,",), turns=[Turn(index=0, images=("data:,",))])])
     writer.close()
     assert run.episode("1-0-0").turns[0].images == ("data:,",) and run.episode("1-0-0").images == ("data:,",)
+
+
+@pytest.mark.parametrize(("table", "column", "cell"), [
+    ("episodes", "facts", "{torn"), ("episodes", "seed", "many"), ("episodes", "status", "odd"),
+    ("details", "start_facts", "[1]"), ("details", "prompt", "{"), ("turns", "arguments", "{"),
+    ("events", "fault", "{"), ("texts", "body", b"\0")])
+def test_cells_that_no_trainer_wrote_are_one_sentence_wherever_they_are_read(run, writer, table, column, cell):
+    writer.record([episode(id="1-0-0", turns=(Turn(index=0, said="long" * 10_000),))])
+    writer.phase("playing")
+    writer.close()
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
+        file.execute(f"UPDATE {table} SET {column} = ?", (cell,))
+    refused = []
+    for ask in (lambda: run.episode("1-0-0"), run.episodes, run.events, lambda: run.standouts("unscored"),
+                lambda: sums.groups(run.path, 1)):
+        try:
+            ask()
+        except OrtamError as error:
+            refused.append(str(error))
+    assert refused and all("run.db" in said and "\n" not in said for said in refused)
 
 
 def test_a_broken_folder_does_not_hide_the_others(store, run):

@@ -70,6 +70,8 @@ def answer(store, search: str, with_list: bool = True, may_change: bool = False)
     except EpisodeNotFound as error:
         drawn = _dead_end(str(error), ("See this run's episodes", Asked(run=run.id).to())) if asked.id \
             else _without_episode(run.id, spec.name)
+    except OrtamError as error:  # its file is spoilt
+        drawn = _dead_end(str(error), ("Watch the run", _watch(run.id)))
     return {"player": drawn, "list": episodes(run, spec, asked, store.saved_filters(), may_change) if with_list else ""}
 
 

@@ -1,13 +1,11 @@
 """What is asked of a run's file to hold it against another: one curve, its pace, and how often each task was won."""
 
-import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from backend.errors import OrtamError
 from backend.store import codec, sums
 from backend.store.reading import Reading
 from backend.store.tables import GONE
@@ -29,12 +27,13 @@ class Played(NamedTuple):
 
 
 def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -1) -> list[Played]:
-    """One row for each seed, task and fingerprint; one grouped question, however many episodes there are."""
+    """One row for each seed, task and fingerprint; one grouped question, however many episodes there are. A step that a
+    resumed run played again counts as it was played last."""
     rows = Reading(run / "run.db").rows(
         f"""SELECT seed, task, fingerprint, count(*), sum(status = 'won'),
-        sum(status IN ('won', 'lost', 'out_of_turns', 'truncated', 'invalid')) FROM episodes WHERE phase = ? AND step > ?
-        AND environment = ? AND status NOT IN ({GONE}) GROUP BY fingerprint, seed, task""",
-        (phase, after_step, codec.escape(environment)))
+        sum(status IN ('won', 'lost', 'out_of_turns', 'truncated', 'invalid')) FROM episodes WHERE {sums.PLAYED_LAST}
+        AND environment = :environment AND status NOT IN ({GONE}) GROUP BY fingerprint, seed, task""",
+        {"phase": phase, "after": after_step, "until": sums.EVER, "environment": codec.escape(environment)})
     return [Played(None if seed is None else int(seed), codec.from_json(task),
                    None if fingerprint is None else codec.unescape(fingerprint), *counts)
             for seed, task, fingerprint, *counts in rows]
@@ -60,10 +59,7 @@ def curve_names(run: Path) -> list[str]:
 
 def counted(run: Path, names: Sequence[str], after_step: int = -1, phase: str = "train") -> dict[str, Sequence[Any]]:
     """Columns of what was counted of each step. Raises OrtamError where the file can't be read."""
-    try:
-        return sums.steps(run, after_step, phase, tuple(names))
-    except sqlite3.DatabaseError as error:
-        raise OrtamError(f"{run / 'run.db'} can't be read ({error}); put back a whole copy of it") from None
+    return sums.steps(run, after_step, phase, tuple(names))
 
 
 def last_step(run: Path) -> int:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from backend.records import UNSCORED
 from backend.store import codec
 from backend.store.reading import ROW, EpisodeRow, Reading, episode_row
+from backend.store.tables import making_sense
 
 WINDOW = 5_000
 MOST = 50
@@ -81,8 +82,9 @@ def standouts(reading: Reading, view: str, condition: str, parameters: Sequence[
 
 def _entries(reading: Reading, found: Sequence[tuple[int, str]]) -> tuple[tuple[EpisodeRow, str], ...]:
     marks = ", ".join("?" * len(found))
-    rows = {row["seq"]: episode_row(row) for row in
-            reading.rows(f"SELECT {ROW} FROM episodes WHERE seq IN ({marks})", [seq for seq, _ in found])}
+    asked = reading.rows(f"SELECT {ROW} FROM episodes WHERE seq IN ({marks})", [seq for seq, _ in found])
+    with making_sense(reading.path):
+        rows = {row["seq"]: episode_row(row) for row in asked}
     return tuple((rows[seq], why) for seq, why in found if seq in rows)
 
 

@@ -13,7 +13,7 @@ from backend.records import Episode, EpisodeStatus, Event, Judged, MetricPoint
 from backend.store import codec, indexing, words
 from backend.store.filters import conditions
 from backend.store.sorting import order, past, sort_keys
-from backend.store.tables import reading
+from backend.store.tables import making_sense, reading
 from backend.store.where import COLUMNS, to_sql
 
 ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
@@ -113,7 +113,9 @@ class Reading:
         wanted, parameters = self.condition(terms, where, after, filters)
         sql = (f"SELECT {ROW} FROM episodes WHERE {wanted} ORDER BY {order(sort_keys(sort, terms))} "
                "LIMIT ? OFFSET ?")
-        return [episode_row(row) for row in self.rows(sql, [*parameters, -1 if limit is None else limit, offset])]
+        rows = self.rows(sql, [*parameters, -1 if limit is None else limit, offset])
+        with making_sense(self.path):
+            return [episode_row(row) for row in rows]
 
     def count(self, terms: Sequence[str], where: str | None, after: int | None, filters: dict[str, Any]) -> int:
         wanted, parameters = self.condition(terms, where, after, filters)
@@ -207,7 +209,8 @@ class Reading:
             if row is None:
                 return None
             turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
-            return _episode(connection, row, turns)
+            with making_sense(self.path):
+                return _episode(connection, row, turns)
 
         if (found := self._ask(told)) is None:
             raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
@@ -228,7 +231,8 @@ class Reading:
         begins = f"{whose[:-1]}, " if whose else ""
         rows = self.rows(f"SELECT {ROW_OF}, details.parent FROM details JOIN episodes ON seq = episode WHERE "
                          "details.parent >= ? AND details.parent < ? ORDER BY seq", (begins, f"{begins}\U0010ffff"))
-        return [(episode_row(row), codec.from_json(row["parent"])["turn"]) for row in rows]
+        with making_sense(self.path):
+            return [(episode_row(row), codec.from_json(row["parent"])["turn"]) for row in rows]
 
     def known_facts(self) -> list[str]:
         return [codec.unescape(name) for (name,) in self.rows("SELECT name FROM known_facts ORDER BY name")]
@@ -269,8 +273,9 @@ class Reading:
 
     def events(self, after: int) -> list[tuple[int, Event]]:
         rows = self.rows("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
-        return [(row["seq"], Event(at=row["at"], kind=row["kind"], text=codec.unescape(row["text"]), level=row["level"],
-                                   step=row["step"], fault=codec.from_json(row["fault"]))) for row in rows]
+        with making_sense(self.path):
+            return [(row["seq"], Event(at=row["at"], kind=row["kind"], text=codec.unescape(row["text"]), level=row["level"],
+                                       step=row["step"], fault=codec.from_json(row["fault"]))) for row in rows]
 
 
 def episode_row(row: sqlite3.Row) -> EpisodeRow:

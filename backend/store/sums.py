@@ -12,8 +12,9 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
+from backend.errors import OrtamError
 from backend.store import codec, counting
-from backend.store.tables import GONE, RUN, reading
+from backend.store.tables import GONE, RUN, making_sense, reading
 
 _PLAYED_LAST = """phase = :phase AND step > :after AND step <= :until AND (step, attempt) IN (SELECT step, max(attempt)
     FROM episodes WHERE phase = :phase AND step > :after AND step <= :until GROUP BY step)"""
@@ -134,9 +135,12 @@ def _open(run: Path) -> Iterator[sqlite3.Connection | None]:
     if not file.exists():
         yield None
         return
-    with reading(file) as connection:
-        made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'steps'").fetchone()
-        yield connection if made else None
+    try:
+        with making_sense(file), reading(file) as connection:
+            made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'steps'").fetchone()
+            yield connection if made else None
+    except sqlite3.DatabaseError as error:
+        raise OrtamError(f"{file} can't be read ({error}); put back a whole copy of it") from None
 
 
 def _kept(connection: sqlite3.Connection) -> bool:

@@ -8,9 +8,11 @@ import contextlib
 import shutil
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from backend.errors import OrtamError
 from backend.records import UNSCORED
 from backend.store import counting
 
@@ -128,6 +130,17 @@ def make_plain_tables(connection: sqlite3.Connection, tables: dict[str, dict[str
         key = keys[name] if isinstance(keys[name], tuple) else (keys[name],)
         listed = ", ".join(f"{column} {_TYPES[kind]}" for column, kind in columns.items())
         connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({listed}, PRIMARY KEY ({', '.join(key)}))")
+
+
+@contextlib.contextmanager
+def making_sense(path: Path) -> Iterator[None]:
+    """While cells of a file are taken apart: an OrtamError where they hold what no trainer writes."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, zlib.error) as error:
+        said = str(error).splitlines()
+        raise OrtamError(f"{path} holds what can't be understood ({said[0] if said else type(error).__name__}); put back a "
+                         "whole copy of it") from None
 
 
 @contextlib.contextmanager
