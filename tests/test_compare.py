@@ -167,6 +167,13 @@ def test_episodes_that_were_not_scored_played_no_task(store):
     assert not told.tasks and told.only_second == 1
 
 
+def test_of_a_step_played_again_only_the_last_attempt_counts(store):
+    run = recorded(store, [episode(1, 0, "lost", seed=1), episode(1, 0, seed=1, attempt=2, id="again")])
+    [shared] = shared_environments(run.spec, run.spec)
+    [task] = duel(run, run, shared).tasks
+    assert (task.won, task.played) == ((1, 1), (1, 1))
+
+
 def test_a_seed_under_which_the_environment_showed_other_things_is_left_out(store):
     told = both(store, [episode(1, 0, seed=1, fingerprint="~a"), episode(1, 0, seed=2, fingerprint="~c")],
                 [episode(1, 0, seed=1, fingerprint="~b"), episode(1, 0, seed=2, fingerprint="~c")])

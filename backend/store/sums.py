@@ -16,9 +16,9 @@ from backend.errors import OrtamError
 from backend.store import codec, counting
 from backend.store.tables import GONE, RUN, making_sense, reading
 
-_PLAYED_LAST = """phase = :phase AND step > :after AND step <= :until AND (step, attempt) IN (SELECT step, max(attempt)
+PLAYED_LAST = """phase = :phase AND step > :after AND step <= :until AND (step, attempt) IN (SELECT step, max(attempt)
     FROM episodes WHERE phase = :phase AND step > :after AND step <= :until GROUP BY step)"""
-_EVER = 2**62
+EVER = 2**62
 _ADDED_UP = ("episodes", "judged", "scored", "total", *counting.STATUSES, "groups",
              *map(counting.column, counting.CAUSES), "learnt_from", "turns", "seconds", "with_seconds", "clipped",
              "tool_calls", "failures", "unparsed_calls", "repeated_calls")
@@ -104,8 +104,8 @@ def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:
         told["start"] = _between(connection, early[0] - 1, early[min(span, len(early)) - 1])
         told["unscored"] = _rows(connection, f"""
             SELECT environment, status, coalesce(fault, stop) AS reason, count(*) AS episodes FROM episodes
-            WHERE {_PLAYED_LAST} AND status IN ({GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""",
-                                 {"phase": "train", "after": last[span - 1] - 1, "until": _EVER})
+            WHERE {PLAYED_LAST} AND status IN ({GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""",
+                                 {"phase": "train", "after": last[span - 1] - 1, "until": EVER})
         return told
 
 
@@ -164,7 +164,7 @@ def _rows(connection: sqlite3.Connection, query: str, values: dict[str, Any]) ->
             for row in connection.execute(query, values)]
 
 
-def _counted(connection: sqlite3.Connection, phase: str, after: int, until: int = _EVER) -> Iterator[dict[str, Any]]:
+def _counted(connection: sqlite3.Connection, phase: str, after: int, until: int = EVER) -> Iterator[dict[str, Any]]:
     for step, told in groupby(_episodes(connection, phase, after, until), key=itemgetter(0)):
         yield from _tallies(step, [counted for _, counted in told])
 
@@ -176,10 +176,10 @@ def _tallies(step: int, episodes: Iterable[counting.Counted]) -> list[dict[str, 
 
 
 def _episodes(connection: sqlite3.Connection, phase: str, after: int,
-              until: int = _EVER) -> Iterator[tuple[int, counting.Counted]]:
+              until: int = EVER) -> Iterator[tuple[int, counting.Counted]]:
     have = {row[1] for row in connection.execute("PRAGMA table_info(episodes)")}
     columns = ", ".join(name if name in have else "NULL" for name in counting.COLUMNS)
-    query = f"SELECT step, {columns} FROM episodes WHERE {_PLAYED_LAST} ORDER BY step, seq"
+    query = f"SELECT step, {columns} FROM episodes WHERE {PLAYED_LAST} ORDER BY step, seq"
     for step, *values in connection.execute(query, {"phase": phase, "after": after, "until": until}):
         yield step, counting.Counted(*values)
 
