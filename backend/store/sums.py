@@ -16,8 +16,10 @@ from backend.errors import OrtamError
 from backend.store import codec, counting
 from backend.store.tables import GONE, RUN, making_sense, reading
 
-PLAYED_LAST = """phase = :phase AND step > :after AND step <= :until AND (step, attempt) IN (SELECT step, max(attempt)
-    FROM episodes WHERE phase = :phase AND step > :after AND step <= :until GROUP BY step)"""
+_HERE = "phase = :phase AND step > :after AND step <= :until"
+PLAYED_LAST = f"""{_HERE} AND (step NOT IN (SELECT step FROM episodes WHERE {_HERE} AND attempt > 1)
+    OR (step, attempt) IN (SELECT step, max(attempt) FROM episodes WHERE {_HERE} AND attempt > 1 GROUP BY step))"""
+"""Few steps are played again, so that each episode is looked for only among those."""
 EVER = 2**62
 _ADDED_UP = ("episodes", "judged", "scored", "total", *counting.STATUSES, "groups",
              *map(counting.column, counting.CAUSES), "learnt_from", "turns", "seconds", "with_seconds", "clipped",
