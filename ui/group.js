@@ -114,7 +114,7 @@ window.ortamGroup = (element, server) => {
     if (!wanted.length) return;
     try {
       const told = await server.boards({ run: shown.run, ids: wanted.map((one) => decodeURIComponent(one.card.dataset.id)) });
-      if (mine !== ticket) return;
+      if (mine !== ticket || told.problem) return;
       for (const one of wanted) {
         one.told = told[one.card.dataset.id] ?? null;
         if (one.told) draw(one);
