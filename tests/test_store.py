@@ -504,7 +504,8 @@ def test_an_older_file_gets_the_columns_it_lacks(run):
 
 
 @pytest.mark.parametrize(("table", "column", "cell"), [
-    ("episodes", "facts", "{torn"), ("episodes", "seed", "many"), ("episodes", "status", "odd"),
+    ("episodes", "facts", "{torn"), ("episodes", "scores", '{"win": "x"}'), ("episodes", "total", "much"),
+    ("episodes", "seed", "many"), ("episodes", "status", "odd"),
     ("details", "start_facts", "[1]"), ("details", "prompt", "{"), ("turns", "arguments", "{"),
     ("events", "fault", "{"), ("texts", "body", b"\0")])
 def test_cells_that_no_trainer_wrote_are_one_sentence_wherever_they_are_read(run, writer, table, column, cell):

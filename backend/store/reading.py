@@ -95,7 +95,7 @@ class Reading:
                 raise OrtamError(f"{self.path} is missing; put back a whole copy of the run's folder")
             return None
         try:
-            with reading(self.path) as connection:
+            with making_sense(self.path), reading(self.path) as connection:
                 return question(connection)
         except sqlite3.DatabaseError as error:
             if "no such table" in str(error):
@@ -200,7 +200,9 @@ class Reading:
                  "tool": f"SELECT DISTINCT tool FROM turns WHERE episode >= {oldest} AND tool IS NOT NULL",
                  "fault": f"SELECT DISTINCT json_extract(fault, '$.kind') FROM turns WHERE episode >= {oldest} "
                           "AND fault IS NOT NULL"}
-        return sorted({codec.unescape(name) for name in (*kept, *(name for (name,) in self.rows(asked[kind])))})
+        older = [name for (name,) in self.rows(asked[kind])]
+        with making_sense(self.path):
+            return sorted({codec.unescape(name) for name in (*kept, *older)})
 
     def episode(self, run: str, id: str) -> Episode:
         def told(connection: sqlite3.Connection) -> Episode | None:
@@ -209,8 +211,7 @@ class Reading:
             if row is None:
                 return None
             turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
-            with making_sense(self.path):
-                return _episode(connection, row, turns)
+            return _episode(connection, row, turns)
 
         if (found := self._ask(told)) is None:
             raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
@@ -235,7 +236,9 @@ class Reading:
             return [(episode_row(row), codec.from_json(row["parent"])["turn"]) for row in rows]
 
     def known_facts(self) -> list[str]:
-        return [codec.unescape(name) for (name,) in self.rows("SELECT name FROM known_facts ORDER BY name")]
+        rows = self.rows("SELECT name FROM known_facts ORDER BY name")
+        with making_sense(self.path):
+            return [codec.unescape(name) for (name,) in rows]
 
     def judged(self) -> dict[str, Judged]:
         try:
@@ -254,15 +257,17 @@ class Reading:
             wanted = f" AND name IN ({', '.join('?' * len(names))})"
             parameters += [codec.escape(name) for name in names]
         rows = self.rows(f"SELECT step, name, value FROM metrics WHERE step > ?{wanted} ORDER BY step", parameters)
-        return [MetricPoint.model_construct(step=step, name=codec.unescape(name), value=value)
-                for step, name, value in rows]
+        with making_sense(self.path):
+            return [MetricPoint.model_construct(step=step, name=codec.unescape(name), value=value)
+                    for step, name, value in rows]
 
     def metric_names(self) -> list[str]:
         """From one name to the next in the index; DISTINCT would read every point."""
         rows = self.rows("""WITH RECURSIVE names (name) AS (SELECT min(name) FROM metrics UNION ALL SELECT
             (SELECT min(name) FROM metrics WHERE name > names.name) FROM names WHERE names.name IS NOT NULL)
             SELECT name FROM names WHERE name IS NOT NULL""")
-        return [codec.unescape(name) for (name,) in rows]
+        with making_sense(self.path):
+            return [codec.unescape(name) for (name,) in rows]
 
     def curves(self, after_step: int, environment: str | None, name: str | None) -> list[CurvePoint]:
         rows = self.rows("SELECT step, name, mean, low, high, scored, all_, nullif(environment, '') FROM curves "
@@ -281,11 +286,16 @@ class Reading:
 def episode_row(row: sqlite3.Row) -> EpisodeRow:
     unescape, from_json = codec.unescape, codec.from_json
     return EpisodeRow(
-        row["seq"], unescape(row["id"]), row["phase"], row["step"], row["attempt"], row["group_"], row["sample"],
-        unescape(row["environment"]), from_json(row["task"]), None if row["seed"] is None else int(row["seed"]),
-        unescape(row["policy"]), row["status"], unescape(row["stop"]), row["total"], row["advantage"], row["turns"],
-        row["tokens"], row["started"], row["seconds"], None if row["fault"] is None else unescape(row["fault"]),
-        from_json(row["facts"]), from_json(row["scores"]))
+        row["seq"], unescape(row["id"]), row["phase"], int(row["step"]), int(row["attempt"]), int(row["group_"]),
+        int(row["sample"]), unescape(row["environment"]), from_json(row["task"]), _maybe(int, row["seed"]),
+        unescape(row["policy"]), row["status"], unescape(row["stop"]), _maybe(float, row["total"]),
+        _maybe(float, row["advantage"]), row["turns"], _maybe(int, row["tokens"]), _maybe(float, row["started"]),
+        _maybe(float, row["seconds"]), _maybe(unescape, row["fault"]), from_json(row["facts"]),
+        {name: _maybe(float, score) for name, score in (from_json(row["scores"]) or {}).items()})
+
+
+def _maybe(made: Callable[[Any], Any], cell: Any) -> Any:
+    return None if cell is None else made(cell)
 
 
 def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlite3.Row]) -> Episode:
