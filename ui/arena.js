@@ -160,7 +160,7 @@ window.ortamArena = (element, server) => {
         const rows = Object.fromEntries([...slots.rows.querySelectorAll(".o-bout")].map((row) => [row.dataset.group, row.dataset.mark]));
         const told = await server.look({ id, version, ...wish, rows });
         slots.gone.innerHTML = told.gone || "";
-        if (told.gone) { slots.head.innerHTML = ""; open = false; }
+        if (told.gone) { version = ""; set("head", ""); open = false; }   // perhaps only for now
         else if (told.version) { take(told); open = told.open; }
         else open = root.dataset.open === "yes";
       } catch (error) { console.error(error); slots.gone.innerHTML = LOST; }
