@@ -11,6 +11,7 @@ from backend.play import Sittings, chosen
 from backend.store import Run, Store
 from tests.test_match import CATCH, PERFECT, RANDOM, launched, played
 from ui import arena, arena_form
+from ui.arena_boards import Column
 from ui.arena_table import words
 
 
@@ -52,6 +53,7 @@ def test_a_trained_run_offers_its_base_its_checkpoints_and_held_out_tasks(tmp_pa
         (folder / "config.json").write_text("{}")
     told = arena_form.choices(store, f"run:{run.id}:catch")
     assert [player.get("label") for player in told["first"]] == ["base", "warm-up", "final", None]
+    assert "+ starter:catch" not in told["offers"], "it is base"
     assert told["which"].index("held-out") < told["which"].index("daily") and run.id in told["note"]
     spec = arena_form.spec_of(store, form(environment=f"run:{run.id}:catch", which="held-out"))
     assert spec.match.held_out == 5 and spec.environments[0].tasks.count == 4 and spec.name == "first-match"
@@ -126,6 +128,13 @@ def test_boards_standings_and_pair_are_there_and_names_are_text(store, match):
     assert "<b>x</b>" not in told["table"] + told["pair"] + told["rows"][0][2] and "&lt;b&gt;x" in told["table"]
     link = told["rows"][0][2].split('href="')[1].split('"')[0].replace("&amp;", "&")
     assert parse_qs(urlsplit(link).query)["use"] == ["catch"] and parse_qs(urlsplit(link).query)["seed"] == ["0"]
+
+
+def test_a_pair_is_the_first_player_and_the_last_checkpoint_unless_others_are_asked_for():
+    columns = [Column(str(n), kind, kind, kind) for n, kind in enumerate(("model", "checkpoint", "model", "scripted"))]
+    assert [column.key for column in arena._pair(columns, "", "")] == ["0", "1"]
+    assert [column.key for column in arena._pair(columns[:1] + columns[2:], "", "")] == ["0", "2"]
+    assert [column.key for column in arena._pair(columns, "3", "2")] == ["3", "2"]
 
 
 def test_tasks_can_be_narrowed_to_those_a_pair_differs_in(store, match):

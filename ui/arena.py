@@ -219,13 +219,14 @@ def full_name(player: PlayerSpec) -> str:
 
 
 def _pair(columns: list[Column], first: str, second: str) -> tuple[Column | None, Column | None]:
-    """As asked for; else the first player and the last that is no script, or the last of all."""
+    """As asked for; else the first player and the last checkpoint, the last that is no script, or the last of all."""
     if len(columns) < 2:
         return None, None
     by_key = {column.key: column for column in columns}
     one = by_key.get(first) or columns[0]
     others = [column for column in columns if column is not one]
-    trained = [column for column in others if column.key.isdigit() and column.kind != KINDS["script"]]
+    models = [column for column in others if column.key.isdigit() and column.kind != KINDS["script"]]
+    trained = [column for column in models if column.kind == KINDS["checkpoint"]] or models
     asked = by_key.get(second)
     return one, asked if asked and asked is not one else (trained or others)[-1]
 
@@ -244,7 +245,7 @@ def play_link(run: Run, asked: EnvironmentSpec, columns: list[Column], group: in
     game = next((column.games[group] for column in columns if group in column.games), None)
     if game is None or (run.spec.match and run.spec.match.fork):
         return ""
-    where = {"use": asked.use, "worth": f"run:{run.id}"}
+    where = {"use": asked.use, "worth": f"run:{run.id}", "match": run.id}
     where |= {"seed": str(game.seed)} if game.seed is not None else {"task": str(game.task)}
     where |= {"options": json.dumps(asked.options)} if asked.options else {}
     return f"/play?{urlencode(where, errors='replace')}"

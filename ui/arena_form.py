@@ -143,8 +143,8 @@ def choices(store, environment: str) -> dict[str, Any]:
     asked, run = _where(store, environment)
     scripts = [{"kind": "script", "name": name} for name in players_of(asked.use)]
     models = _of_run(run) if run else []
-    known = {json.dumps(model, sort_keys=True) for model in models}
-    models += [model for model in _starters(asked.use) if json.dumps(model, sort_keys=True) not in known]
+    known = {model.get("model") for model in models}  # under another label, such as base
+    models += [model for model in _starters(asked.use) if model["model"] not in known]
     saved = _checkpoints(store, asked.use, run)
     first = [*models[:3], scripts[0]] if run else [*models[:1], *scripts]
     ways = ["seed"] if asked.use.startswith(matches.LISTS_TASKS) else ["daily", "seed"]

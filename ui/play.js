@@ -8,7 +8,7 @@ window.ortamPlay = (root, server) => {
   const slots = Object.fromEntries([...page.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
   const KEPT = "ortam-play", STEP = 500, LOOK = 400, FORKED = ["fork", "episode", "turn", "player"];
   let game = null;       // {id, over, script, turn, keys}
-  let extra = {};        // of the address: options, task; of a fork: fork, episode, turn and who plays it to its end
+  let extra = {};        // of the address: options, task, the match it comes from; of a fork: fork, episode, turn and who plays it to its end
   let busy = false, ticket = 0, timer = 0, told = "", comparing = 0;
 
   // ------------------------------------------------------------------------------------------------- what is chosen
@@ -24,11 +24,12 @@ window.ortamPlay = (root, server) => {
   const label = () => { setup.querySelector(".o-setup-seed span").textContent = /^ors[+:]/.test(use()) ? "Task" : "Seed"; };
   const asked = () => ({ use: use(), seed: setup.seed.value.trim(), worth: setup.worth.value || "own", ...extra });
   const address = () => {
-    const { use, seed, worth, options, task } = asked(), query = new URLSearchParams({ use });
+    const { use, seed, worth, options, task, match } = asked(), query = new URLSearchParams({ use });
     if (task) query.set("task", task);
     else query.set("seed", seed || "0");
     if (worth !== "own") query.set("worth", worth);
     if (options) query.set("options", options);
+    if (match) query.set("match", match);
     for (const name of FORKED) if (extra[name]) query.set(name, extra[name]);
     history.replaceState(null, "", `${location.pathname}?${query}`);
   };
@@ -91,6 +92,7 @@ window.ortamPlay = (root, server) => {
     slots.table.querySelector(".o-tabled").classList.toggle("o-boardless", !board.firstChild);
     slots.table.querySelector(".o-turns").classList.toggle("o-first", !game.turn && !game.over);
     for (const form of slots.table.querySelectorAll(".o-tool-fold [data-tool]")) if (opened.includes(form.dataset.tool)) form.parentElement.open = true;
+    backToMatch();
     baseline.hidden = false;
     document.title = `${answer.title} · Play · Ortam`;
     remember();
@@ -100,6 +102,14 @@ window.ortamPlay = (root, server) => {
     else if (fresh || at) slots.table.querySelector(".o-guess input, .o-over .o-primary")?.focus({ preventScroll: true });
     if (game.script && !game.over) timer = setTimeout(advance, extra.player ? 0 : STEP);
     if (game.script && game.over && extra.player && game.replay) location.replace(game.replay);
+  };
+
+  const backToMatch = () => {
+    const row = extra.match && slots.table.querySelector(".o-over .o-row");
+    if (!row) return;
+    const link = Object.assign(document.createElement("a"), { className: "o-button", textContent: "Back to the match" });
+    link.href = `/arena?id=${encodeURIComponent(extra.match)}`;
+    row.append(link);
   };
 
   /* Only what is new comes: parts take the place of those before them, turns join the ones that are there. */
@@ -263,7 +273,7 @@ window.ortamPlay = (root, server) => {
     if (!query.use) return;
     choose(query.use);
     setup.seed.value = query.seed ?? "0";
-    extra = Object.fromEntries(["options", "task", ...FORKED].filter((name) => query[name]).map((name) => [name, query[name]]));
+    extra = Object.fromEntries(["options", "task", "match", ...FORKED].filter((name) => query[name]).map((name) => [name, query[name]]));
     await about(query.worth ?? (query.fork ? `run:${query.fork}` : undefined));
     if ("readOnly" in page.dataset) return;
     let kept = null;
