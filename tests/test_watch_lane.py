@@ -131,6 +131,12 @@ def test_a_torn_or_foreign_file_is_nothing_being_played(run, writer, torn):
     assert live.read(run.path, run.training()) is None and "boards" in lane(run, AskedLane())["lane"]
 
 
+@pytest.mark.parametrize("made", [lambda path: path.mkdir(), os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_plain_file_is_nothing_being_played_and_never_waited_for(run, writer, made):
+    made(run.path / "live.json")
+    assert live.read(run.path, run.training()) is None and lane(run, AskedLane())["lane"]["playing"] is False
+
+
 def test_a_file_that_a_dead_trainer_left_is_nothing_and_a_silent_trainer_is_said(run):
     with run.writing():
         LiveFile(run.path).write(batch(seated(0)))

@@ -81,7 +81,7 @@ def launched(launcher, run: Any, id: Any, turn: Any, player: Any) -> dict[str, s
     try:
         whom = TypeAdapter(PlayerSpec).validate_python(json.loads(str(player)))
         return {"address": f"/arena?{urlencode({'id': matches.fork(launcher, str(run), str(id), int(turn), whom)})}"}
-    except (ValueError, TypeError, ValidationError):
+    except (ValueError, TypeError, OverflowError, RecursionError, ValidationError):
         return {"problem": shell.problem("This isn't a player that can be asked for; choose one of the list.")}
     except OrtamError as error:
         return {"problem": _problem(error)}

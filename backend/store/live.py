@@ -9,6 +9,7 @@ import json
 import os
 import time
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -101,7 +102,7 @@ def read(run: Path, training: bool) -> Live | None:
         return None
     try:
         stat = path.stat()
-        if stat.st_size > LARGEST:
+        if not S_ISREG(stat.st_mode) or stat.st_size > LARGEST:
             return None
         told = Live.model_validate(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, ValidationError, RecursionError):
