@@ -11,6 +11,7 @@ from backend.errors import OrtamError, SpecError
 from backend.launcher import from_fields, matches, starters
 from backend.play import players_of
 from backend.records import EnvironmentSpec, Match, RunSpec
+from backend.rewards import applying
 from backend.store import Run
 from ui import shell
 from ui.launch_choices import slug
@@ -240,10 +241,9 @@ def spec_of(store, asked: dict[str, Any]) -> RunSpec:
     whole = from_fields({"environments": [plain], "match": match})  # for its sentences, before anything else is added
     assert whole.match is not None
     spec = run.spec if run else None
-    rewards = tuple(term.model_copy(update={"environments": None}) for term in spec.rewards
-                    if not term.environments or environment.id in term.environments) if spec else ()
     name = slug(f"{spec.name if spec else environment.id}-match")
-    return matches.spec_of(name, whole.environments[0], whole.match, rewards=rewards,
+    return matches.spec_of(name, whole.environments[0], whole.match,
+                           rewards=applying(spec.rewards, environment.id) if spec else (),
                            tokens=spec.train.max_completion_tokens if spec else TOKENS,
                            thinking=spec.generation.thinking if spec else False, gpus=matches.gpus_for(whole.match))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from backend.environments.catalog import CATALOG
 from backend.errors import OrtamError
+from backend.launcher import matches
 from backend.play import Chosen, Fork, Seat, Sittings, by_hand, chosen, fork_of, players_of, worth_by
 from ui import play_parts, shell
 from ui.written import attribute, counted, text
@@ -21,8 +22,6 @@ JS = [HERE / "play.js"]
 
 START = "(function begin() { window.ortamPlay ? window.ortamPlay(element, server) : setTimeout(begin, 20); })()"
 READ_ONLY = "This site only shows runs; start it without --read-only to play."
-LISTS_TASKS = ("ors+", "ors:")
-"""Environments whose tasks have numbers in a list, instead of being made from any seed."""
 GAMES = 20
 """Tasks of a baseline."""
 
@@ -98,7 +97,7 @@ def choice(store, asked: Asked) -> Chosen:
     if not isinstance(options, dict):
         raise OrtamError("options in this address must be a JSON object, such as {\"name\": value}")
     use, task = str(asked.get("use") or ""), str(asked.get("task") or "").strip()
-    listed = use.startswith(LISTS_TASKS)
+    listed = use.startswith(matches.LISTS_TASKS)
     number = number_of(asked, "seed", None, "task" if listed else "seed")
     if listed and number is not None and not task:
         number, task = None, str(number)

@@ -28,6 +28,7 @@ from backend.records import (
     TaskSelection,
     TrainSettings,
 )
+from backend.rewards import applying
 from backend.store import Run, Store
 
 LISTS_TASKS = ("ors+", "ors:")
@@ -74,11 +75,10 @@ def fork(launcher, run: str, episode: str, turn: int, player: PlayerSpec) -> str
     there = launcher.store.run(run)
     spec, parent = there.spec, there.episode(episode)
     asked = _environment(spec, parent.environment)
-    rewards = tuple(term.model_copy(update={"environments": None}) for term in spec.rewards
-                    if not term.environments or asked.id in term.environments)
     gpus = 0 if isinstance(player, ScriptPlayer) else min(1, spec.resources.gpus)
     made = spec_of("fork", asked, Match(players=(player,), fork=Fork(run=there.id, episode=parent.id, turn=turn)),
-                   rewards=rewards, tokens=spec.train.max_completion_tokens, thinking=spec.generation.thinking, gpus=gpus)
+                   rewards=applying(spec.rewards, asked.id), tokens=spec.train.max_completion_tokens,
+                   thinking=spec.generation.thinking, gpus=gpus)
     return launcher.launch(made)
 
 

@@ -1,7 +1,6 @@
 """What is played and by which rewards: from a `use:` string, a seed or task, and whose terms count."""
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from backend.environments import EPISODE_FACTS, Description, Source, Task
@@ -10,7 +9,7 @@ from backend.environments.sources import check
 from backend.environments.tasks import LARGEST
 from backend.errors import RunNotFound, SpecError
 from backend.records import EnvironmentSpec, RewardTerm, TaskSelection
-from backend.rewards import Terms
+from backend.rewards import Terms, applying
 from backend.store import Store
 
 OWN = "own"
@@ -92,12 +91,6 @@ def _by(store: Store, use: str, worth: str) -> tuple[EnvironmentSpec | None, tup
     if asked is None:
         raise RunNotFound(f"the run {run.id} doesn't play {use}; choose one that does")
     return asked, applying(run.spec.rewards, asked.id)
-
-
-def applying(terms: Sequence[RewardTerm], environment: str | None) -> tuple[RewardTerm, ...]:
-    """Those that apply to one environment, as terms of a run that has no other."""
-    return tuple(term.model_copy(update={"environments": None}) for term in terms
-                 if not term.environments or environment is None or environment in term.environments)
 
 
 def _id(use: str) -> str:

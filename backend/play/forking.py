@@ -10,9 +10,10 @@ from typing import NamedTuple
 from backend.environments.repeating import selection_of, unrepeatable
 from backend.environments.sources import check
 from backend.errors import CannotRepeat, SpecError
-from backend.play.choosing import Chosen, applying
+from backend.play.choosing import Chosen
 from backend.play.keeping import NAME
 from backend.records import Episode, Parent
+from backend.rewards import applying
 from backend.store import EpisodeRow, Store
 
 OF_A_MODEL, MOST = "fork", 40

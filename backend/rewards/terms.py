@@ -141,6 +141,11 @@ class Terms:
         return [_over(term, played, lambda at: _finite(functions.call(function, at))) for played in episodes]
 
 
+def applying(terms: Sequence[RewardTerm], environment: str | None) -> tuple[RewardTerm, ...]:
+    """Those that apply to one environment, or all, as terms of a run that has no other."""
+    return tuple(term.model_copy(update={"environments": None}) for term in terms if _applies(term, environment))
+
+
 def _applies(term: RewardTerm, environment: str | None) -> bool:
     return not term.environments or environment is None or environment in term.environments
 
