@@ -13,6 +13,7 @@ from backend.errors import ModelError, OrtamError, SpecError
 from backend.launcher import Launcher, from_fields, matches
 from backend.launcher.matches import daily_seed, today
 from backend.launcher.models import STARTERS
+from backend.records import ScriptPlayer
 from backend.store import Run, Store, to_yaml
 from backend.store.spec_file import from_kept_yaml
 from backend.trainer.__main__ import StopAsked
@@ -313,6 +314,19 @@ def test_a_match_goes_on_from_a_turn_of_a_stored_episode(store):
     again, then = ([(t.tool, t.arguments, t.result) for t in episode.turns[:4]] for episode in (fork, parent))
     assert again == then
     assert fork.policy.name == "perfect" and (fork.seed, fork.fingerprint) == (parent.seed, parent.fingerprint)
+
+
+def test_a_fork_whose_parent_is_gone_fails_in_a_sentence_without_a_traceback_in_its_log(store, capfd):
+    first = played(store, PERFECT, environment={**CATCH, "tasks": {"count": 1}})
+    run = store.run(matches.fork(Launcher(store), first.id, "play-0-0", 4, ScriptPlayer(name="perfect")))
+    shutil.rmtree(first.path)
+    capfd.readouterr()
+    from backend.trainer.__main__ import main
+
+    assert main([str(run.path)]) == 1 and run.status() == "failed" and first.id in run.result().reason
+    said = capfd.readouterr()
+    assert first.id in said.err and "Traceback" not in said.out + said.err
+
 
 
 def test_a_model_goes_on_from_a_turn_with_what_came_before_in_its_context(store):

@@ -58,6 +58,9 @@ def _guarded(run: Run, writer: RunWriter | None, stop: StopAsked) -> int:
             from backend.trainer.train import train
 
             ended = train(run, writer, stop)
+    except OrtamError as error:
+        print(error, file=sys.stderr)
+        ended = _failed(error)
     except BaseException as error:
         traceback.print_exc()
         ended = _failed(error)
