@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from backend.cli import main
 from backend.errors import OrtamError, SpecError
-from backend.exchange import FORMATS, Choice, export, file_name, group_of, lines, parquet
+from backend.exchange import FORMATS, Choice, export, file_name, group_of, lines, parquet, place
 from backend.exchange.messages import completion
 from backend.records import Episode, Fault, Judged, Parent, Policy, Result, RunSpec, Turn
 from backend.store import Store
@@ -267,3 +268,21 @@ def test_the_verb_refuses_in_a_sentence(run, store, tmp_path, capsys):
                         (("--to", str(tmp_path / "b.png")), "--episode")):
         code, _, err = command(capsys, "export", run.id, *words, "--runs", str(store.folder))
         assert code == 2 and said in err and "Traceback" not in err, (words, err)
+
+
+def test_a_name_no_folder_takes_is_one_sentence(run, tmp_path):
+    for name in ("n" * 300 + ".jsonl", "n" * 300):
+        with pytest.raises(OrtamError, match="can't be written"):
+            export(lines, Choice(run), place(tmp_path / name, "run", ".jsonl"))
+
+
+@pytest.mark.parametrize("named", ["jsonl", "parquet", "trl", "sft", "trackio"])
+def test_a_disk_that_refuses_is_one_sentence_and_leaves_nothing(run, tmp_path, named):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, hard))
+    try:
+        with pytest.raises(OrtamError, match="can't be written"):
+            export(FORMATS[named], Choice(run), tmp_path / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.glob("*out*"))

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -28,29 +29,38 @@ def file_name(*parts: str) -> str:
 
 
 def place(to: Path, named: str, suffix: str) -> Path:
-    """The file that `--to` means: itself, or in a folder one that is named after the run."""
-    return to / f"{named}{suffix}" if to.is_dir() or to.suffix == "" else to
+    """The file that `--to` means: itself, or in a folder one that is named after the run. Raises OrtamError."""
+    with _writable(to):
+        return to / f"{named}{suffix}" if to.is_dir() or to.suffix == "" else to
 
 
 def export(format: Format, choice: Choice, path: Path, replace: bool = False,
            told: Callable[[int], None] = lambda n: None) -> int:
     """How many it wrote. Raises OrtamError where the file is there already or can't be written."""
-    if path.exists() and not replace:
-        raise OrtamError(f"{path} is there already; name another file or say --replace")
-    if path.is_dir():
-        raise OrtamError(f"{path} is a folder; name a file in it")
-    draft = path.with_name(f".{path.name[:80]}.{os.getpid()}.part")
+    draft = path.with_name(f".{path.name[:40]}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        written = format.write(choice, draft, told)
-        os.replace(draft, path)
-    except OSError as error:
-        raise OrtamError(f"{path} can't be written ({error.strerror or error}); free space or allow writing "
-                         "there") from None
+        with _writable(path):
+            if path.exists() and not replace:
+                raise OrtamError(f"{path} is there already; name another file or say --replace")
+            if path.is_dir():
+                raise OrtamError(f"{path} is a folder; name a file in it")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            written = format.write(choice, draft, told)
+            os.replace(draft, path)
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
     return written
+
+
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Raises OrtamError where a disk or a folder refuses."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise OrtamError(f"{path} can't be written ({why}); free space or allow writing there") from None
 
 
 def write_lines(lines: Iterator[str], path: Path, told: Callable[[int], None]) -> int:
