@@ -13,7 +13,7 @@ from backend.launcher import Launcher
 from backend.records import EnvironmentSpec, Episode, Fault, Result, RunSpec, Turn
 from backend.store import Store, sums
 from backend.store.printed import printed
-from ui import console, watch, watch_parts
+from ui import console, shell, watch, watch_parts
 from ui.episodes import Asked as Wanted
 from ui.lines import View
 from ui.watch import Asked, Cursor, answer, step_of
@@ -303,8 +303,8 @@ def test_a_run_from_elsewhere_can_put_no_markup_into_the_page(store, run, writer
     play(writer, 1)
     writer.close()
     with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
-        file.execute("UPDATE episodes SET status = ?, group_ = ?, environment = ?, task = ?, stop = ?",
-                     (NASTY, NASTY, NASTY, json.dumps(NASTY), NASTY))
+        file.execute("UPDATE episodes SET status = ?, environment = ?, task = ?, stop = ?",
+                     (NASTY, NASTY, json.dumps(NASTY), NASTY))
     drawn = step_of(run, 1)
     assert "<img" not in drawn and "&lt;img" in drawn
 
@@ -540,4 +540,4 @@ def test_episodes_that_nothing_was_trained_on_have_no_steps_and_no_curves(store,
     ("seconds", "words"), [(-1, "0 s"), (59.9, "59 s"), (200, "3 min 20 s"), (4320, "1 h 12 min"), (200_000, "2 d 7 h")]
 )
 def test_times_are_said_in_two_units(seconds, words):
-    assert watch_parts.duration(seconds) == words
+    assert shell.duration(seconds) == words

@@ -94,7 +94,10 @@ def build(store, launcher) -> None:
 
     def step(asked: dict) -> dict:
         question = AskedStep.model_validate(asked)
-        return {"html": step_of(store.run(question.run), question.step, question.first)}
+        try:
+            return {"html": step_of(store.run(question.run), question.step, question.first)}
+        except OrtamError as error:
+            return {"html": shell.problem(str(error))}
 
     def spec(asked: dict) -> dict:
         run = store.run(Asked.model_validate(asked).run)
