@@ -19,7 +19,7 @@ def table(columns: Sequence[Column], standings: Sequence[Standing], terms: Seque
     heads += [("total", "Mean of the scored games"), *((name, "Mean, before its weight") for name in terms),
               ("turns", "Mean a game")]
     heads += [("invalid moves", "A game")] if invalid else []
-    heads += [("failed calls", "Tool calls that failed, a game")] if failures else []
+    heads += [("failed calls", "Tool calls that failed, a game; one after its end isn't counted")] if failures else []
     heads += [("tokens", "Generated, a game"), ("time", "A game, environment included")]
     head = "".join(f'<th{"" if n == 0 else " class=o-right"} title="{attribute(hint)}" scope="col">{text(name)}</th>'
                    for n, (name, hint) in enumerate(heads))

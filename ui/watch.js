@@ -80,6 +80,7 @@ window.ortamWatch = (element, server) => {
     page.classList.toggle("o-is-untrained", Boolean(told.untrained));
     document.title = `${live && told.step ? `${told.step}/${told.steps} ` : ""}${told.name} · Ortam`;
     if (told.cards) cards(told);
+    one("[data-count]").textContent = told.episodes ? `${told.episodes.toLocaleString("en")} ${live ? "so far" : "in all"}` : "";
     if (told.view && !view.is(told.view)) { again = true; have.version = ""; clocks(); return; }
     if (told.charts) describe(told);
     for (const [name, points] of Object.entries(told.points ?? {})) {
@@ -105,17 +106,10 @@ window.ortamWatch = (element, server) => {
     history.replaceState(history.state, "", `${location.pathname}?${now}${location.hash}`);
   };
 
-  const spell = (seconds) => {
-    const s = Math.max(0, Math.floor(seconds));
-    if (s < 60) return `${s} s`;
-    if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
-    if (s < 86400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-    return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
-  };
   const clocks = () => {
     for (const clock of element.querySelectorAll("[data-clock]")) {
       const passed = (performance.now() - (clock.dataset.born ?? told0)) / 1000;
-      clock.textContent = spell(Number(clock.dataset.seconds) + (clock.dataset.clock === "up" ? passed : -passed));
+      clock.textContent = window.ortamSpell(Number(clock.dataset.seconds) + (clock.dataset.clock === "up" ? passed : -passed));
     }
   };
   const beat = setInterval(() => {
@@ -133,7 +127,6 @@ window.ortamWatch = (element, server) => {
     while (box.children.length > CARDS) box.lastElementChild.remove();
     have.newest = told.newest;
     lane.arrange();
-    one("[data-count]").textContent = `${told.episodes.toLocaleString("en")} so far`;
   };
 
   /* ------------------------------------------------------------------------------------------------ curves */
