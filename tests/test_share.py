@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import resource
 
 import pytest
 from fastapi.testclient import TestClient
@@ -132,6 +133,19 @@ def test_an_upload_becomes_a_run_and_names_the_lines_it_skipped(store):
     assert got.status_code == 200 and store.run(told["run"]).count_episodes() == 2
     assert "Line 2" in told["html"] and "<b>.jsonl" not in told["html"]
     assert [path.name for path in store.folder.iterdir()] == [told["run"]]
+
+
+@pytest.mark.parametrize(("room", "status", "said"), [(40, 507, "can't be kept here"), (2000, 400, "can't take a new run")])
+def test_an_upload_that_a_full_disk_refuses_is_one_sentence_and_leaves_nothing(store, room, status, said):
+    site, body = client(store, Launcher(store)), json.dumps(ROW)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        got = site.post("/share/import?format=openai", content=body, headers={"X-Ortam": "import"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert got.status_code == status and said in got.json()["problem"], got.text
+    assert not list(store.folder.glob("*")) and not list(store.folder.glob(".arriving*"))
 
 
 def test_uploads_are_refused_from_elsewhere_on_a_read_only_site_and_above_a_size(store, monkeypatch):

@@ -28,8 +28,9 @@ def arriving(runs: Path) -> Iterator[Path]:
     with _room_in(runs):
         above = Path(tempfile.mkdtemp(prefix=".arriving-", dir=runs))
     try:
-        (above / "run").mkdir()
-        yield above / "run"
+        with _room_in(runs):
+            (above / "run").mkdir()
+            yield above / "run"
     finally:
         shutil.rmtree(above, ignore_errors=True)
 
@@ -64,8 +65,9 @@ def _room_in(runs: Path) -> Iterator[None]:
     try:
         runs.mkdir(parents=True, exist_ok=True)
         yield
-    except OSError as error:
-        raise OrtamError(f"{runs} can't take a new run ({error.strerror}); name another folder with --runs") from None
+    except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise OrtamError(f"{runs} can't take a new run ({why}); free space there, or name another folder with --runs") from None
 
 
 def copy(run: Run, to: Path) -> list[Path]:

@@ -32,6 +32,7 @@ def add(app, store, launcher) -> None:
     from fastapi import BackgroundTasks, Request
     from fastapi.concurrency import run_in_threadpool
     from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+    from starlette.requests import ClientDisconnect
 
     writing = threading.BoundedSemaphore(AT_ONCE)
 
@@ -114,19 +115,24 @@ def add(app, store, launcher) -> None:
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > MOST:
             return refused(413, too_large())
-        with tempfile.TemporaryDirectory(prefix="ortam-import-") as folder:
-            path = Path(folder) / f"file{Path(file_name(called)).suffix[:12]}"
-            size = 0
-            with open(path, "wb") as kept:
-                async for chunk in request.stream():
-                    size += len(chunk)
-                    if size > MOST:
-                        return refused(413, too_large())
-                    await run_in_threadpool(kept.write, chunk)
-            try:
+        try:
+            with tempfile.TemporaryDirectory(prefix="ortam-import-") as folder:
+                path = Path(folder) / f"file{Path(file_name(called)).suffix[:12]}"
+                size = 0
+                with open(path, "wb") as kept:
+                    async for chunk in request.stream():
+                        size += len(chunk)
+                        if size > MOST:
+                            return refused(413, too_large())
+                        await run_in_threadpool(kept.write, chunk)
                 brought = await run_in_threadpool(bring, store, path, format, None, lambda n: None, called or "file")
-            except OrtamError as error:
-                return refused(400, str(error))
+        except OrtamError as error:
+            return refused(400, str(error))
+        except ClientDisconnect:
+            return refused(400, "The upload broke off.")
+        except OSError as error:
+            return refused(507, f"The file can't be kept here for its import ({error.strerror or error}); free space in "
+                                f"{tempfile.gettempdir()}.")
         return JSONResponse({"run": brought.run.id, "html": told(brought)}, headers=NOT_A_PAGE)
 
 
