@@ -135,6 +135,12 @@ def test_an_upload_becomes_a_run_and_names_the_lines_it_skipped(store):
     assert [path.name for path in store.folder.iterdir()] == [told["run"]]
 
 
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "trackio"])
+def test_of_what_was_never_recorded_there_is_no_file(store, run, format):
+    got = client(store).get(f"/share/file/{format}?run={run.id}&step=99&group=0")
+    assert got.status_code == 400 and "Nothing is recorded" in got.text
+
+
 @pytest.mark.parametrize(("room", "status", "said"), [(40, 507, "can't be kept here"), (2000, 400, "can't take a new run")])
 def test_an_upload_that_a_full_disk_refuses_is_one_sentence_and_leaves_nothing(store, room, status, said):
     site, body = client(store, Launcher(store)), json.dumps(ROW)

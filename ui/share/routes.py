@@ -52,6 +52,8 @@ def add(app, store, launcher) -> None:
             return PlainTextResponse(f"There is no format {format!r:.20}.", 404, NOT_A_PAGE)
         try:
             choice = choice_of(store, asked)
+            if format != "trackio" and not choice.count():
+                raise OrtamError("Nothing is recorded here, so there is nothing to take away.")
             if format == "sft" and choice.id is None and choice.won().count():
                 choice = choice.won()
             headers = {**NOT_A_PAGE, **attachment(named(choice), FORMATS[format].SUFFIX)}
