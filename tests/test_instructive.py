@@ -136,7 +136,7 @@ def test_unscored_episodes_come_before_failed_calls_and_say_why(run):
            episode(4))
     assert list(told(run, "unscored").items())[0] == ("3-0-0", "Not scored: the run was stopped")
     assert "SessionLost: gone" in told(run, "unscored")["2-0-0"]
-    assert list(told(run, "unscored"))[-1] == "1-0-0" and told(run, "unscored")["1-0-0"] == "Failed calls: 2 × unknown_tool"
+    assert list(told(run, "unscored"))[-1] == "1-0-0" and told(run, "unscored")["1-0-0"] == "Failed calls: 2 × unknown tool"
 
 
 def test_the_longest_come_first_with_what_is_usual(run):

@@ -254,7 +254,7 @@ def _while_wins_fall(told: list[_Seen]) -> Iterable[tuple[float, int, str]]:
 def _unscored(window: list[_Seen]) -> list[tuple[int, str]]:
     broken, failing = [], []
     for seen in window:
-        failed = [f"{count} × {kind}" for kind, count in seen.failed.items()]
+        failed = [f"{count} × {kind.replace('_', ' ')}" for kind, count in seen.failed.items()]
         failed += [f"{seen.unparsed} × call that couldn't be read"] if seen.unparsed else []
         if seen.fault:
             broken.append((seen.seq, f"{'Not scored' if seen.total is None else 'A fault'}: {seen.fault[:160]}"))
