@@ -211,10 +211,9 @@ window.ortamCompare = (element, server) => {
 
   /* ---------------------------------------------------------------------------------------- choosing curves */
 
-  const NAMES = { learning: "Reward", play: "How it plays", lengths: "Lengths", optimiser: "Optimiser", time: "Time", other: "Other" };
   const choose = () => {
     const box = one("[data-measures]");
-    const groups = Object.entries(NAMES).map(([name, title]) => [title, shape.measures.filter((measure) => measure.section === name)]).filter(([, found]) => found.length);
+    const groups = Object.entries(shape.sections).map(([name, title]) => [title, shape.measures.filter((measure) => measure.section === name)]).filter(([, found]) => found.length);
     box.replaceChildren(...groups.map(([title, found]) => {
       const field = document.createElement("fieldset");
       const head = document.createElement("legend");

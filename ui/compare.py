@@ -118,7 +118,7 @@ def answer(store, asked: Asked) -> dict[str, Any]:
         "lines": [{"id": line.id, "label": parts.short(group, line), "kind": line.kind, "n": len(line.members),
                    **parts.look_of(place)} for place, line in enumerate(drawn)],
         "measures": [measure._asdict() for measure in curves.measures(group.terms, group.metrics)],
-        "usual": curves.usual(group.terms),
+        "sections": curves.SECTIONS, "usual": curves.usual(group.terms),
         "by": asked.by if not problem else "",
         "html": {"problems": parts.problems([*group.missing.values(), *problem]), "by": parts.groupings(group, asked.by),
                  "pair": parts.pair(group, asked.pair), "lines": parts.legend(drawn)},
