@@ -1,6 +1,6 @@
 /* Times in words, kept fresh without asking the server: <time data-ago="unix"> and <span data-since="unix">. */
 (() => {
-  const spell = (s) => {
+  const spell = window.ortamSpell = (s) => {
     s = Math.max(0, Math.floor(s));
     if (s < 60) return `${s} s`;
     if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60 ? `${s % 60} s` : ""}`.trim();

@@ -117,25 +117,13 @@ def _clocks(status: str, progress) -> str:
     said = []
     if progress.elapsed is not None:
         tick = f' data-clock="up" data-seconds="{progress.elapsed:.0f}"' if live else ""
-        said.append(f"<span><span{tick}>{duration(progress.elapsed)}</span>{' so far' if live else ''}</span>")
+        said.append(f"<span><span{tick}>{shell.duration(progress.elapsed)}</span>{' so far' if live else ''}</span>")
     if live and progress.left is not None:
         said.append(
-            f'<span>about <span data-clock="down" data-seconds="{progress.left:.0f}">{duration(progress.left)}</span>'
+            f'<span>about <span data-clock="down" data-seconds="{progress.left:.0f}">{shell.duration(progress.left)}</span>'
             " left</span>"
         )
     return " · ".join(said)
-
-
-def duration(seconds: float) -> str:
-    """`45 s`, `3 min 20 s`, `1 h 12 min`, `2 d 3 h`."""
-    whole = int(max(0, seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    if whole < 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
 
 
 # ------------------------------------------------------------------------------------------------------ what is wrong
