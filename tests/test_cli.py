@@ -206,3 +206,14 @@ def test_ctrl_c_stops_after_the_step_and_exits_with_1(store, tmp_path):
     run = store.run("latest")
     assert run.status() == "stopped"
     assert 1 <= run.progress().step < 500
+
+
+def test_names_and_moments_of_an_imported_file_reach_a_terminal_as_text(store, cli, tmp_path):
+    rows = [{"id": f"{k}", "step": 1, "group": 0, "sample": k, "environment": "\x1b[2J", "status": "won", "started": started,
+             "policy": {"kind": "import", "name": "\x1b]8;;x\x07"}, "scores": {"\x1b[31m": 1.0}, "total": 1.0}
+            for k, started in enumerate((0, -1e300, 1e18, 1e300))]
+    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    cli("import", str(tmp_path / "x.jsonl"), "--format", "jsonl")
+    for words in (("runs",), ("show", "latest"), ("episodes", "latest"), *(("episode", "latest", str(k)) for k in range(4)),
+                  ("compare", "latest", "latest"), ("export", "latest", "--to", str(tmp_path / "x.db"), "--format", "trackio")):
+        assert "\x1b" not in cli(*words)

@@ -27,6 +27,13 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value + 0.0:.4g}"  # -0 is 0
 
 
+def moment(at: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    except (ValueError, OverflowError, OSError):  # of a file from elsewhere, beyond any calendar
+        return "at no known time"
+
+
 def duration(seconds: float | None) -> str:
     if seconds is None:
         return "-"
@@ -56,7 +63,7 @@ def show(store: Store, run: Run, as_json: bool) -> None:
             "spec": run.spec.model_dump(),
             "events": [event.model_dump() for event in events[-20:]]})
     print(f"{summary.id}   {summary.status}")
-    print(f"  {summary.model} on {', '.join(summary.environments)}")
+    print(plain(f"  {summary.model} on {', '.join(summary.environments)}"))
     what = "game" if summary.match else "step"
     print(f"  {what} {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
           + (f", {duration(progress.left)} left" if progress.left is not None else ""))
@@ -64,7 +71,7 @@ def show(store: Store, run: Run, as_json: bool) -> None:
         if line:
             print(f"  {plain(line)}")
     for name, point in last.items():
-        print(f"  {name:20} {number(point.mean):>8}   {point.scored} of {point.all} scored")
+        print(f"  {plain(name):20} {number(point.mean):>8}   {point.scored} of {point.all} scored")
     for event in [event for event in events if event.level != "info"][-5:]:
         print(f"  {event.level}: {plain(event.text)}")
 
@@ -94,9 +101,8 @@ def episode(one: Episode, as_json: bool) -> None:
     if as_json:
         return json_line(one.model_dump())
     print(plain(f"episode {one.id}   {one.status}{f': {one.stop}' if one.stop else ''}"))
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.started))
     player = one.policy.name or one.policy.kind
-    print(plain(f"  {one.environment}, task {one.task}, seed {one.seed}, played by {player}, {when}"))
+    print(plain(f"  {one.environment}, task {one.task}, seed {one.seed}, played by {player}, {moment(one.started)}"))
     scores = "   ".join(f"{name} {number(score)}" for name, score in one.scores.items())
     print(plain(f"  total {number(one.total)}   advantage {number(one.advantage)}   {scores}"))
     if one.fault:

@@ -73,7 +73,10 @@ def _began(run: Run) -> dict[int, float]:
 
 
 def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat()
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):  # a moment of a file from elsewhere, beyond any calendar
+        return datetime.fromtimestamp(0, UTC).isoformat()
 
 
 def _json(value: object) -> str:
