@@ -1,6 +1,7 @@
 """A live GRPOTrainer on live servers: everything it played is in the run's folder, once and as it was."""
 
 import os
+import resource
 import signal
 import statistics
 import subprocess
@@ -288,3 +289,23 @@ def test_wordle_catch_and_two_ors_servers_are_trained_on_in_one_run(tmp_path):
     for episode in episodes:
         assert {name for name, score in episode.scores.items() if score is not None} <= terms[episode.environment]
         assert {turn.tool for turn in episode.turns if turn.tool and not turn.fault} <= tools[episode.environment]
+
+
+@pytest.mark.parametrize("room", [None, 5000])
+def test_the_model_after_warm_up_is_saved_whole_or_not_at_all(tmp_path, room):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from backend.trainer.train import keep_warmed_up
+
+    weights = Path(__file__).parents[1] / "backend" / "trainer" / "starters" / "weights" / "catch"
+    folder, said = tmp_path / "checkpoints" / "warm-up", []
+    folder.parent.mkdir()
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(weights), AutoTokenizer.from_pretrained(weights)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room or soft, hard))
+    try:
+        keep_warmed_up(model, tokenizer, folder, said.append)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path.name for path in folder.parent.iterdir()] == ([] if room else ["warm-up"])
+    assert bool(room) == ("isn't saved" in said[-1])

@@ -98,8 +98,16 @@ def keep_warmed_up(model, tokenizer, folder: Path, say: Callable[[str], None]) -
         say(f"the model after warm-up isn't saved: less than {ROOM * weights / 1e9:.1f} GB are free")
         return
     say("saving the model after warm-up")
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    draft = folder.with_name(f".{folder.name}")
+    try:
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier attempt
+        draft.rename(folder)
+    except Exception as error:  # a disk that filled up meanwhile, as the library tells it: no reason not to train
+        say(f"the model after warm-up isn't saved: {error}")
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
