@@ -3,6 +3,7 @@
 Only games of the same task count against each other: where fingerprints differ, two tasks were played.
 """
 
+import json
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -115,7 +116,7 @@ def by_hand(store: Store, asked: EnvironmentSpec, rewards: Sequence[RewardTerm],
     """
     wanted: dict[tuple, int] = {}
     for game in games:
-        wanted.setdefault((game.seed, game.task), game.group)
+        wanted.setdefault(_task(game), game.group)
     found: dict[int, tuple[Run, Game]] = {}
     for run in sorted(store.named("played"), key=lambda run: run.id):
         try:
@@ -128,13 +129,18 @@ def by_hand(store: Store, asked: EnvironmentSpec, rewards: Sequence[RewardTerm],
             continue
         alike = _anywhere(spec.rewards) == _anywhere(rewards)
         for game in played:
-            place = wanted.get((game.seed, game.task))
+            place = wanted.get(_task(game))
             if place is None or game.forked or game.status == "cancelled":
                 continue
             if place in found and found[place][1].started <= game.started:
                 continue
             found[place] = (run, game if alike else game._replace(total=None, scores={}))
     return found
+
+
+def _task(game: Game) -> tuple[int | None, str]:
+    """A task may be any JSON where it came from elsewhere."""
+    return game.seed, json.dumps(game.task, sort_keys=True, default=str)
 
 
 def _anywhere(terms: Sequence[RewardTerm]) -> list[RewardTerm]:

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from backend.records import EnvironmentSpec, Episode, Policy, RunSpec
 from backend.signal.chance import sign_test
-from backend.standings import against, standing
-from backend.store import Game
+from backend.standings import against, by_hand, standing
+from backend.store import Game, Store
 
 
 def game(group=0, status="won", total=1.0, won=True, fingerprint="a", **more):
@@ -54,3 +55,13 @@ def test_what_is_not_known_is_none_and_not_0():
     assert (told.games, told.scored, told.won, told.total, told.terms, told.turns) == (1, 0, None, None, {"term": None}, None)
     told = standing([game(0), lost(1), game(2, "cancelled", None)], ["term"])
     assert (told.games, told.scored, told.won, told.total, told.tokens) == (3, 2, 1, 0.5, None)
+
+
+def test_a_task_that_is_a_mapping_is_found_among_those_played_by_hand(tmp_path):
+    store, where = Store(tmp_path), EnvironmentSpec(id="catch", use="catch")
+    run = store.create(RunSpec(name="played", model="by-hand", environments=(where,)))
+    with run.writing() as writer:
+        writer.record([Episode(id="play-1-0", phase="play", step=0, group=1, sample=0, environment="catch",
+                               task={"level": [1]}, seed=1, policy=Policy(kind="human"), status="won")])
+    found = by_hand(store, where, (), [game(1, task={"level": [1]}, seed=1), game(2)])
+    assert list(found) == [1] and found[1][1].status == "won"
