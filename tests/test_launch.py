@@ -304,6 +304,14 @@ def test_an_empty_folder_says_what_to_do(store):
     assert "<b>x" not in runs.draw([], runs.Curves(store), search="<b>x")
 
 
+@pytest.mark.parametrize("at", [1e18, -1e18, 1e300])
+def test_a_run_from_elsewhere_that_began_beyond_any_calendar_hides_no_other(store, at):
+    run = store.create(load_spec("quickstart"))
+    with run.writing() as writer:
+        writer.event(Event(at=at, kind="start", text="begun"))
+    assert run.id in runs.draw(store.runs(), runs.Curves(store)) and "unknown" in runs.when(at)
+
+
 def test_a_run_in_the_list_is_text_and_links_to_its_page(store):
     run = store.create(a_spec("named", model="<img src=x>"))
     shown = runs.draw(store.runs(), runs.Curves(store))

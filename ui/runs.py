@@ -157,7 +157,10 @@ def when(started: float | None) -> str:
     """Its script says how long ago; the exact time is on hover."""
     if started is None:
         return '<span class="o-faint">not yet</span>'
-    moment = datetime.fromtimestamp(started, UTC)
+    try:
+        moment = datetime.fromtimestamp(started, UTC)
+    except (ValueError, OverflowError, OSError):  # of a file from elsewhere, beyond any calendar
+        return '<span class="o-faint">unknown</span>'
     return f'<time data-ago="{started:.0f}" datetime="{moment:%Y-%m-%dT%H:%M:%SZ}">{moment:%d %b %H:%M} UTC</time>'
 
 
