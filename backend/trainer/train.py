@@ -82,7 +82,9 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
         with contextlib.suppress(StoppedWaiting):
             trainer.train()
         say("saving the model")
-        trainer.save_model(str(run.path / "checkpoints" / "final"))
+        trainer.save_model(str(draft_of(run.path / "checkpoints" / "final")))
+        if writer:
+            take_place(run.path / "checkpoints" / "final")
         if trainer.state.global_step < spec.train.steps and not stop_agreed():
             return Result(status="failed", reason="TRL ended the training by itself; see the log",
                           step=trainer.state.global_step)
@@ -98,16 +100,25 @@ def keep_warmed_up(model, tokenizer, folder: Path, say: Callable[[str], None]) -
         say(f"the model after warm-up isn't saved: less than {ROOM * weights / 1e9:.1f} GB are free")
         return
     say("saving the model after warm-up")
-    draft = folder.with_name(f".{folder.name}")
+    draft = draft_of(folder)
     try:
         model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
-        shutil.rmtree(folder, ignore_errors=True)  # of an earlier attempt
-        draft.rename(folder)
+        take_place(folder)
     except Exception as error:  # a disk that filled up meanwhile, as the library tells it: no reason not to train
         say(f"the model after warm-up isn't saved: {error}")
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def draft_of(folder: Path) -> Path:
+    """Where a model is written before it stands under its name, so that half a one never does."""
+    return folder.with_name(f".{folder.name}")
+
+
+def take_place(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier attempt
+    draft_of(folder).rename(folder)
 
 
 def check_terms(spec: RunSpec, tables: dict[str, Table]) -> None:
