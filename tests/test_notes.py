@@ -140,6 +140,8 @@ def test_a_broken_file_of_notes_is_one_sentence_and_suggestions_go_on(store, run
     (run.path / "notes.db").write_bytes(b"not a database " * 100)
     with pytest.raises(OrtamError, match="put back a whole copy of it, or remove it"):
         run.notes()
+    with pytest.raises(OrtamError, match="can't be written .*put back a whole copy of it, or remove it"):
+        run.notebook.tag("1-0-0", "a")
     assert store.tags() == []
 
 

@@ -127,4 +127,12 @@ class Notes:
                 yield connection
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
-            raise OrtamError(f"{self.path} can't be written ({error}); allow writing there to keep notes") from None
+            raise OrtamError(f"{self.path} can't be written ({error}); {_remedy(error)}") from None
+
+
+def _remedy(error: Exception) -> str:
+    if "locked" in str(error):
+        return "somebody else is writing there; try again in a moment"
+    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+        return "put back a whole copy of it, or remove it"
+    return "allow writing there to keep notes"
