@@ -231,7 +231,7 @@ def test_a_folder_that_cannot_hold_runs_is_one_sentence_and_nothing_is_served(tm
 @pytest.mark.parametrize(("by", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
 def test_the_application_keeps_a_worker_and_ends_with_it(tmp_path, by, code):
     process = subprocess.Popen([sys.executable, "app.py", "--port", "0", "--runs", str(tmp_path / "runs")], cwd=ROOT,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=hearing_interrupts)
     try:
         said = process.stdout.readline()
         assert said.startswith("Ortam is at http://127.0.0.1:")
@@ -251,6 +251,11 @@ def test_the_application_keeps_a_worker_and_ends_with_it(tmp_path, by, code):
     finally:
         process.kill()
         process.wait()
+
+
+def hearing_interrupts() -> None:
+    """What a shell starts in the background, these tests perhaps, ignores SIGINT, and so would all it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def children(pid: int) -> list[int]:
