@@ -80,7 +80,7 @@ def web(store, launcher=None):
     def named(what):
         return [path for page in (*(page for _, _, page in pages()), share) for path in getattr(page, what, ())]
 
-    files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", *named("JS")],
+    files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", HERE / "transport.js", *named("JS")],
                         [HERE / "icon.svg", *named("FILES")])
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 

@@ -139,7 +139,7 @@ window.ortamArena = (element, server) => {
     views.match.hidden = false;
     const dialog = root.querySelector("dialog");
     const wish = { page: Number(asked.get("page") || 0), only: asked.get("only") || "all", first: asked.get("from") || "", second: asked.get("to") || "" };
-    let version = "", turn = 0, last = 0, atEnd = true, timer = 0, playing = 0, speed = 1, looking = false, again = false;
+    let version = "", turn = 0, last = 0, atEnd = true, timer = 0, looking = false, again = false;
     let seats = [], dots = [];
 
     function address() {
@@ -196,7 +196,7 @@ window.ortamArena = (element, server) => {
         return { seat, frames, last: +seat.dataset.last, at: -1, link: seat.querySelector("a"), said: seat.querySelector(".o-seat-turn") };
       });
       const chosen = slots.transport.querySelector(".o-speed");
-      if (chosen) chosen.value = String(speed);
+      if (chosen) transport.drawn(chosen);
       show(atEnd ? last : Math.min(turn, last));
     }
     function show(k) {
@@ -222,19 +222,9 @@ window.ortamArena = (element, server) => {
       if (scrub) { scrub.setAttribute("aria-valuenow", turn); scrub.setAttribute("aria-valuetext", turn ? `Turn ${turn} of ${last}` : "Start"); }
       if (where) where.textContent = `${turn} / ${last}`;
     }
-    function play() {
-      if (playing) return pause();
-      if (turn === last) show(0);
-      root.dataset.playing = "";
-      const step = () => {
-        show(turn + 1);
-        playing = turn < last ? setTimeout(step, 900 / speed) : 0;
-        if (!playing) pause();
-      };
-      playing = setTimeout(step, 500 / speed);
-    }
-    function pause() { clearTimeout(playing); playing = 0; delete root.dataset.playing; }
-    function page(to) { if (to < 0) return; pause(); wish.page = to; atEnd = true; address(); look(); }
+    const transport = window.ortamTransport(root, { turn: show,
+      now: () => ({ turn, last, scrub: slots.transport.querySelector(".o-scrub") }) });
+    function page(to) { if (to < 0) return; transport.stop(); wish.page = to; atEnd = true; address(); look(); }
     async function stop() {
       try {
         const answer = await server.stop({ id });
@@ -242,8 +232,7 @@ window.ortamArena = (element, server) => {
       } catch { slots.gone.innerHTML = LOST; }
       look();
     }
-    const acts = { first: () => { pause(); show(0); }, last: () => { pause(); show(last); }, back: () => { pause(); show(turn - 1); },
-      on: () => { pause(); show(turn + 1); }, play, stop };
+    const acts = { ...transport.acts, stop };
 
     root.addEventListener("click", (event) => {
       const act = event.target.closest("[data-do]")?.dataset.do, to = event.target.closest("[data-page]");
@@ -253,8 +242,7 @@ window.ortamArena = (element, server) => {
     });
     root.addEventListener("change", (event) => {
       const { name, value } = event.target;
-      if (event.target.matches(".o-speed")) speed = +value;
-      else if (name === "o-only") { wish.only = value; page(0); }
+      if (name === "o-only") { wish.only = value; page(0); }
       else if (name === "o-first" || name === "o-second") {
         const other = root.querySelector(name === "o-first" ? "[name=o-second]" : "[name=o-first]");
         const [was] = [name === "o-first" ? wish.first : wish.second];
@@ -265,22 +253,7 @@ window.ortamArena = (element, server) => {
         page(0);
       }
     });
-    const at = (event, scrub) => {
-      const box = scrub.getBoundingClientRect();
-      return Math.floor((event.clientX - box.left) / box.width * (last + 1));
-    };
-    root.addEventListener("pointerdown", (event) => {
-      const scrub = event.target.closest(".o-scrub");
-      if (!scrub) return;
-      pause();
-      scrub.setPointerCapture(event.pointerId);
-      show(at(event, scrub));
-    });
-    root.addEventListener("pointermove", (event) => {
-      const scrub = event.target.closest?.(".o-scrub");
-      if (scrub?.hasPointerCapture(event.pointerId) && at(event, scrub) !== turn) show(at(event, scrub));
-    });
-    const keys = { ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": () => dialog.showModal(),
+    const keys = { ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": () => dialog.showModal(),
       n: () => slots.pager.querySelectorAll("[data-page]")[1]?.click(), p: () => slots.pager.querySelectorAll("[data-page]")[0]?.click() };
     function key(event) {
       if (!root.isConnected) return document.removeEventListener("keydown", key);

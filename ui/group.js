@@ -5,7 +5,7 @@ window.ortamGroup = (element, server) => {
   const root = element.querySelector(".o-group-page");
   const slot = root.querySelector("[data-slot=group]");
   const dialog = root.querySelector("dialog");
-  let shown = null, ticket = 0, timer = 0, speed = 1;
+  let shown = null, ticket = 0;
 
   const $ = (what) => root.querySelector(what);
 
@@ -53,7 +53,7 @@ window.ortamGroup = (element, server) => {
     shown.dots = [...slot.querySelectorAll(".o-scrub:not(.o-many) i")];
     shown.ahead = $(".o-ahead");
     shown.scrub = $(".o-scrub");
-    $(".o-speed").value = String(speed);
+    drawn($(".o-speed"));
     const order = asked.get("sort");
     if (answer.orders.includes(order)) { $("[name=order]").value = order; sort(order); }
     if (asked.has("turn") && /^\d{1,6}$/.test(asked.get("turn"))) turn(+asked.get("turn"));
@@ -137,24 +137,7 @@ window.ortamGroup = (element, server) => {
     history.replaceState(history.state, "", `${location.pathname}?${asked}`);
   }
 
-  function play() {
-    if (!shown) return;
-    if (timer) return stop();
-    if (shown.turn === shown.last) turn(0);
-    root.dataset.playing = "";
-    const step = () => {
-      if (!shown) return;
-      turn(shown.turn + 1);
-      timer = shown.turn < shown.last ? setTimeout(step, 900 / speed) : 0;
-      if (!timer) stop();
-    };
-    timer = setTimeout(step, 500 / speed);
-  }
-  function stop() {
-    clearTimeout(timer);
-    timer = 0;
-    delete root.dataset.playing;
-  }
+  const { stop, acts: moves, drawn } = window.ortamTransport(root, { now: () => shown, turn });
 
   // ------------------------------------------------------------------------------------------------- order, two of them
 
@@ -202,9 +185,7 @@ window.ortamGroup = (element, server) => {
   // ------------------------------------------------------------------------------------------------------------ events
 
   const acts = {
-    first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
-    back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
-    play, help: () => dialog.showModal(), unpair,
+    ...moves, help: () => dialog.showModal(), unpair,
     extremes: () => shown.pair.length && compare(shown.pair),
     part: () => { if (shown.parting) { stop(); turn(shown.parting); } },
     order: () => {
@@ -232,28 +213,13 @@ window.ortamGroup = (element, server) => {
     }
   });
   root.addEventListener("change", (event) => {
-    if (event.target.matches(".o-speed")) speed = +event.target.value;
     if (event.target.matches("[name=order]")) sort(event.target.value);
     if (event.target.matches("[name=pick]")) pick(event.target.value, event.target.checked);
   });
 
-  const at = (event) => {
-    const box = shown.scrub.getBoundingClientRect();
-    return Math.floor((event.clientX - box.left) / box.width * (shown.last + 1));
-  };
-  root.addEventListener("pointerdown", (event) => {
-    if (!shown || !shown.scrub.contains(event.target)) return;
-    stop();
-    shown.scrub.setPointerCapture(event.pointerId);
-    turn(at(event));
-  });
-  root.addEventListener("pointermove", (event) => {
-    if (shown?.scrub.hasPointerCapture(event.pointerId) && at(event) !== shown.turn) turn(at(event));
-  });
-
   const go = (way) => { const link = $(`a[data-go=${way}]`); if (link) open(link.href); };
   const keys = {
-    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help, p: acts.part,
+    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": acts.help, p: acts.part,
     ArrowUp: () => go("prev"), ArrowDown: () => go("next"), s: acts.order, c: acts.extremes,
   };
   function key(event) {

@@ -9,7 +9,7 @@ window.ortamReplay = (element, server) => {
   const slots = Object.fromEntries([...root.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
   const dialog = root.querySelector("dialog"), forking = root.querySelector(".o-fork");
   let shown = null;          // the player on screen, with its parts by turn
-  let timer = 0, speed = 1, view = "turn", ticket = 0;
+  let view = "turn", ticket = 0;
 
   const name = (part) => decodeURIComponent(part.dataset.id);
 
@@ -29,7 +29,7 @@ window.ortamReplay = (element, server) => {
       ahead: player.querySelector(".o-ahead"),
       scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where"),
     };
-    player.querySelector(".o-speed").value = String(speed);
+    drawn(player.querySelector(".o-speed"));
     look(view);
     address({});
     document.title = `${player.dataset.title} · Ortam`;
@@ -80,30 +80,9 @@ window.ortamReplay = (element, server) => {
     if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
   }
 
-  function play() {
-    if (!shown) return;
-    if (timer) return stop();
-    if (shown.turn === shown.last) turn(0);
-    shown.player.dataset.playing = "";
-    const step = () => {
-      if (!shown) return;
-      turn(shown.turn + 1);
-      timer = shown.turn < shown.last ? setTimeout(step, 900 / speed) : 0;
-      if (!timer) stop();
-    };
-    timer = setTimeout(step, 500 / speed);
-  }
-
-  function stop() {
-    clearTimeout(timer);
-    timer = 0;
-    if (shown) delete shown.player.dataset.playing;
-  }
-
+  const { stop, acts: moves, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
   const acts = {
-    first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
-    back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
-    play, fork, forkBy, help: () => dialog.showModal(),
+    ...moves, fork, forkBy, help: () => dialog.showModal(),
   };
 
   // --------------------------------------------------------------------------------------- other episodes, other lists
@@ -239,26 +218,11 @@ window.ortamReplay = (element, server) => {
     open(`${location.pathname}?${asked}`);
   });
   root.addEventListener("change", (event) => {
-    if (event.target.matches(".o-speed")) speed = +event.target.value;
     if (event.target.matches(".o-filters select")) event.target.form.requestSubmit();
   });
 
-  const at = (event) => {
-    const box = shown.scrub.getBoundingClientRect();
-    return Math.floor((event.clientX - box.left) / box.width * (shown.last + 1));
-  };
-  root.addEventListener("pointerdown", (event) => {
-    if (!shown || !shown.scrub.contains(event.target)) return;
-    stop();
-    shown.scrub.setPointerCapture(event.pointerId);
-    turn(at(event));
-  });
-  root.addEventListener("pointermove", (event) => {
-    if (shown?.scrub.hasPointerCapture(event.pointerId) && at(event) !== shown.turn) turn(at(event));
-  });
-
   const keys = {
-    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help,
+    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": acts.help,
     ArrowUp: () => press("prev"), ArrowDown: () => press("next"),
     t: () => look(view === "turn" ? "transcript" : "turn"), "/": () => slots.list.querySelector("[name=find]")?.focus(),
     f: fork, g: () => { const whole = slots.group.querySelector("[data-go=group]"); if (whole) location.href = whole.href; },

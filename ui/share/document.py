@@ -26,7 +26,7 @@ def _styles() -> str:
 
 @cache
 def _script() -> str:
-    return (HERE / "offline.js").read_text("utf-8")
+    return "\n".join(path.read_text("utf-8") for path in (HERE.parent / "transport.js", HERE / "offline.js"))
 
 
 def policy() -> str:

@@ -2,7 +2,7 @@
 (() => {
   const root = document.querySelector(".o-offline"), slot = root.querySelector("[data-slot=player]");
   const dialog = root.querySelector("dialog"), kept = [...document.querySelectorAll("template[data-n]")];
-  let shown = null, timer = 0, speed = 1, view = "turn";
+  let shown = null, view = "turn";
 
   const dark = (yes) => { for (const el of [document.documentElement, document.body]) el.classList.toggle("dark", yes); };
   dark(matchMedia("(prefers-color-scheme: dark)").matches);
@@ -19,7 +19,7 @@
       for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
     shown = { n, player, frames, turn: +player.dataset.turn, last: +player.dataset.turns, cards: [...player.querySelectorAll(".o-turn")],
       dots: [...player.querySelectorAll(".o-scrub > i")], scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where") };
-    player.querySelector(".o-speed").value = String(speed);
+    drawn(player.querySelector(".o-speed"));
     look(view);
     for (const link of root.querySelectorAll("a[data-n]")) {
       if (+link.dataset.n === n) link.setAttribute("aria-current", "true");
@@ -62,29 +62,9 @@
     if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
   }
 
-  function play() {
-    if (!shown) return;
-    if (timer) return stop();
-    if (shown.turn === shown.last) turn(0);
-    shown.player.dataset.playing = "";
-    const step = () => {
-      turn(shown.turn + 1);
-      timer = shown.turn < shown.last ? setTimeout(step, 900 / speed) : 0;
-      if (!timer) stop();
-    };
-    timer = setTimeout(step, 500 / speed);
-  }
-
-  function stop() {
-    clearTimeout(timer);
-    timer = 0;
-    if (shown) delete shown.player.dataset.playing;
-  }
-
+  const { stop, acts: moves, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
   const acts = {
-    first: () => { stop(); turn(0); }, last: () => { stop(); turn(shown.last); },
-    back: () => { stop(); turn(shown.turn - 1); }, on: () => { stop(); turn(shown.turn + 1); },
-    play, help: () => dialog.showModal(),
+    ...moves, help: () => dialog.showModal(),
   };
 
   root.addEventListener("click", (event) => {
@@ -103,24 +83,9 @@
     const card = event.target.closest("[data-view=transcript] .o-turn > header");
     if (card) turn(+card.parentElement.dataset.turn, false);
   });
-  root.addEventListener("change", (event) => { if (event.target.matches(".o-speed")) speed = +event.target.value; });
-
-  const at = (event) => {
-    const box = shown.scrub.getBoundingClientRect();
-    return Math.floor((event.clientX - box.left) / box.width * (shown.last + 1));
-  };
-  root.addEventListener("pointerdown", (event) => {
-    if (!shown || !shown.scrub.contains(event.target)) return;
-    stop();
-    shown.scrub.setPointerCapture(event.pointerId);
-    turn(at(event));
-  });
-  root.addEventListener("pointermove", (event) => {
-    if (shown?.scrub.hasPointerCapture(event.pointerId) && at(event) !== shown.turn) turn(at(event));
-  });
 
   const keys = {
-    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": play, "?": acts.help,
+    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": acts.help,
     ArrowUp: () => open(shown.n - 1), ArrowDown: () => open(shown.n + 1), t: () => look(view === "turn" ? "transcript" : "turn"),
   };
   document.addEventListener("keydown", (event) => {
