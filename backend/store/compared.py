@@ -68,11 +68,6 @@ def last_step(run: Path) -> int:
     return rows[0][0] or 0 if rows else 0
 
 
-def moments(run: Path, after_step: int = -1) -> tuple[Sequence[int], Sequence[float]]:
-    """Recorded steps, and the Unix time at which each was."""
-    return _columns(run, "SELECT step, at FROM steps WHERE step > ? ORDER BY step", after_step)
-
-
 def pace(run: Path) -> float | None:
     """Median seconds from one step to the next, of the newest ones; None before two were recorded."""
     rows = Reading(run / "run.db").rows("SELECT step, at FROM steps ORDER BY step DESC LIMIT ?", (PACED + 1,))
