@@ -1,9 +1,10 @@
-"""Files over HTTP: what is offered with its size, sent as attachments, read only where the site is; uploads only from here."""
+"""Files over HTTP: what is offered, sent as attachments, read only where the site is; uploads only from here."""
 
 import io
 import json
 import re
 import resource
+import time
 
 import pytest
 from fastapi.testclient import TestClient
@@ -17,6 +18,7 @@ from ui.share import FORMATS, gif, pictures
 from ui.share import html as page
 from ui.share.curve import figure
 from ui.share.document import policy
+from ui.share.menu import sized
 from ui.share.routes import MOST
 
 ATTACK = "</script><script>window.__pwn=1</script><img src=x onerror='window.__pwn=2'>\"' \u202e\x00\ud800"
@@ -84,11 +86,28 @@ def test_messages_to_imitate_are_what_the_group_won_and_all_of_it_where_it_won_n
         assert len(site.get("/share/file/sft", params=what).text.splitlines()) == count
 
 
-def test_a_menu_says_the_size_of_the_page_before_it_is_sent(store, run):
+def test_opening_a_menu_makes_no_file(store, run):
+    with run.writing() as writer:
+        short = game("5-0-0", 5, 0)
+        turns = [turn.model_copy(update={"index": k}) for k, turn in enumerate(short.turns * 100)]
+        writer.record([short.model_copy(update={"turns": tuple(turns)})])
+    site, took = client(store), {}
+    what = {"run": run.id, "id": "5-0-0"}
+    for address in ("/share/menu", "/share/file/html"):
+        tries = []
+        for _ in range(3):
+            start = time.perf_counter()
+            assert site.get(address, params=what).status_code == 200
+            tries.append(time.perf_counter() - start)
+        took[address] = min(tries)
+    assert took["/share/menu"] < took["/share/file/html"] / 4, took
+
+
+def test_a_menu_says_the_sizes_that_stored_episodes_tell(store, run):
     site = client(store)
-    menu = site.get("/share/menu", params={"run": run.id, "id": "1-0-0"}).json()["html"]
-    size = len(site.get("/share/file/html", params={"run": run.id, "id": "1-0-0"}).content)
-    assert f"<em>{size / 1000:.0f} kB</em>" in menu
+    line = len(site.get("/share/file/jsonl", params={"run": run.id, "id": "1-0-0"}).content)
+    assert f"<em>{sized(line)}</em>" in site.get("/share/menu", params={"run": run.id, "id": "1-0-0"}).json()["html"]
+    assert "<em>about " in site.get("/share/menu", params={"run": run.id}).json()["html"]
 
 
 def test_what_is_not_there_is_a_sentence(store, run):

@@ -66,11 +66,11 @@ class Choice:
             after = rows[-1].seq
 
     def _sorted(self) -> Iterator[str]:
-        filters = self._filters()
-        for offset in itertools.count(0, PAGE):
-            rows = self.run.episodes(where=self.where, sort=self.sort or "seq", limit=PAGE, offset=offset, **filters)
+        filters, page = self._filters(), min(self.limit or PAGE, PAGE)
+        for offset in itertools.count(0, page):
+            rows = self.run.episodes(where=self.where, sort=self.sort or "seq", limit=page, offset=offset, **filters)
             yield from (row.id for row in rows)
-            if len(rows) < PAGE:
+            if len(rows) < page:
                 return
 
 

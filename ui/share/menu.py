@@ -1,19 +1,16 @@
-"""The Share menu: what of a run, a group or an episode can be taken away, each with its size, before anything is sent."""
+"""The Share menu: what of a run, a group or an episode can be taken away. No file is made for it, so it says only the sizes
+that a few stored episodes tell."""
 
-import io
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from backend.errors import OrtamError
 from backend.exchange import Choice, lines
-from ui.share import gif, html, png
 from ui.written import attribute, counted, text
 
-SAMPLED = 12
+SAMPLED = 3
 """Episodes whose lines tell how large a file of all of them will be."""
-DRAWN_FOR_SIZE = 40
-"""Turns up to which a film is made only to say its size."""
 
 
 class Item(NamedTuple):
@@ -49,7 +46,7 @@ def _items(choice: Choice) -> Iterator[Item]:
     if not count:
         raise OrtamError("Nothing is recorded here yet, so there is nothing to take away.")
     what = "the group, playable" if choice.group else "summary, curves and telling episodes"
-    yield Item("html", "HTML", f"One file that opens offline: {what}", sized(len(html.page(choice).encode("utf-8", "replace"))))
+    yield Item("html", "HTML", f"One file that opens offline: {what}", "")
     each = _line_sizes(choice)
     episodes = counted(count, "episode")
     yield Item("jsonl", "JSONL", f"{episodes}, whole, one a line", f"about {sized(count * each)}")
@@ -63,17 +60,10 @@ def _items(choice: Choice) -> Iterator[Item]:
 
 def _of_an_episode(choice: Choice) -> Iterator[Item]:
     episode = next(choice.episodes())
-    yield Item("html", "HTML", "One file that opens offline and plays", sized(len(html.page(choice).encode("utf-8", "replace"))))
-    short = len(episode.turns) <= DRAWN_FOR_SIZE
-    yield Item("png", "PNG", "The board at this turn", sized(_drawn(choice, episode, png.save)) if short else "")
-    yield Item("gif", "GIF", "All turns, a second each", sized(_drawn(choice, episode, gif.save)) if short else "")
+    yield Item("html", "HTML", "One file that opens offline and plays", "")
+    yield Item("png", "PNG", "The board at this turn", "")
+    yield Item("gif", "GIF", "All turns, a second each", "")
     yield Item("jsonl", "JSON", "All of it, as one line", sized(len(lines.line(episode)) + 1))
-
-
-def _drawn(choice: Choice, episode, save) -> int:
-    file = io.BytesIO()
-    save(choice, episode, file)
-    return file.tell()
 
 
 def _line_sizes(choice: Choice) -> float:
