@@ -64,6 +64,8 @@ def build(use: str, sessions: int):
 
         async def step_async(self, action, timeout_s=None, **_):
             self._state.step_count += 1
+            if action.tool == "get_reward" and not hasattr(self._own, "get_reward"):
+                return OwnObservation()
             try:
                 method = getattr(self._own, action.tool)
                 told = await (method(**action.arguments) if inspect.iscoroutinefunction(method)
