@@ -327,7 +327,7 @@ def test_a_hunt_over_a_real_server_with_its_reward_asked_once_at_the_end(trusted
 def test_a_class_without_a_reward_of_its_own_leaves_the_episode_to_the_terms(own):
     use = own("def __init__(self):\n    self.won = True\n" + GUESS.split("def get_reward")[0])
     played, = play(use, ("guess", {"number": 1}))
-    assert played.status() == "won" and played.fault is None and played.facts["won"] is True
+    assert played.status() == "finished" and played.fault is None and played.facts["won"] is True
     assert played.facts.get("env_reward") is None
 
 
