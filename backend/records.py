@@ -318,6 +318,10 @@ ENDED = frozenset({"stopped", "finished", "failed", "lost"})
 
 FactValue = bool | int | float | str | None
 
+NEVER_PLAYED = frozenset({"no_turns_left", "after_the_end"})
+"""Kinds of fault of a call that came when nothing could be played any more. A *failed call* is one with a fault of another
+kind: the fact `tool_failures`, the arena, Watch, its alarms and Find all count those."""
+
 
 class Fault(Kept):
     where: Literal["environment", "reward", "trainer", "engine", "model"]

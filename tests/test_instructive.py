@@ -139,6 +139,17 @@ def test_unscored_episodes_come_before_failed_calls_and_say_why(run):
     assert list(told(run, "unscored"))[-1] == "1-0-0" and told(run, "unscored")["1-0-0"] == "Failed calls: 2 × unknown tool"
 
 
+def test_a_call_after_the_end_is_nothing_to_look_for_and_the_most_failed_calls_come_first(run):
+    def calls(*kinds):
+        return [Turn(index=k, tool="x", fault=Fault(where="model", kind=kind, message="no")) for k, kind in enumerate(kinds)]
+
+    record(run, episode(1, turns=calls("unknown_tool", "wrong_arguments", "after_the_end")),
+           episode(2, turns=calls("unknown_tool")), episode(3, won=True, turns=calls("after_the_end", "no_turns_left")))
+    assert told(run, "unscored") == {"1-0-0": "Failed calls: 1 × unknown tool, 1 × wrong arguments",
+                                     "2-0-0": "Failed calls: 1 × unknown tool"}
+    assert list(told(run, "unscored")) == ["1-0-0", "2-0-0"]
+
+
 def test_the_longest_come_first_with_what_is_usual(run):
     record(run, *(episode(step, turns=[Turn(index=k) for k in range(7 if step == 3 else 2)], tokens=10 * step)
                   for step in range(1, 6)))

@@ -3,6 +3,7 @@
 Each alarm is made from episodes that should raise it and from episodes that should not, and has to lead to its episodes.
 """
 
+import contextlib
 import sqlite3
 import time
 
@@ -274,6 +275,21 @@ def test_a_call_after_the_end_uses_no_turn(recorded):
     assert facts(run)["turns used"].value == "3.0 of 12"
 
 
+@pytest.mark.parametrize("tallied", [True, False])
+def test_a_call_after_the_end_is_told_by_itself_and_is_no_failed_call(recorded, tallied):
+    late, bad = (turn(index, fault=Fault(where="model", kind=kind, message="no"), result=None)
+                 for index, kind in ((3, "after_the_end"), (4, "unknown_tool")))
+    run = recorded([one.model_copy(update={"turns": (*one.turns, late, bad)}) for one in played(1, *["wwll"] * 8)])
+    if not tallied:
+        with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
+            file.execute("DELETE FROM tallies")
+    told = sums.steps(run.path)
+    assert (told["tool_calls"], told["failures"], told["late_calls"]) == ((160,), (32,), (32,))
+    assert raised(run)["late_calls"].text == "20 % of the tool calls came after the end of their episode, and weren't played."
+    assert raised(run)["failed_calls"].text == "20 % of the tool calls failed: 32 for a tool that doesn't exist."
+    assert len(led_to(run, raised(run)["late_calls"])) == 32
+
+
 def test_turns_used_are_not_compared_where_the_allowed_number_is_not_known(recorded):
     run = recorded(played(1, *["wwll"] * 8), environments=[{"id": "catch", "use": "openenv+http://127.0.0.1:1"}])
     assert "turns used" not in facts(run)
@@ -313,7 +329,7 @@ def test_calls_that_could_not_be_parsed_are_counted_although_they_are_no_calls(r
 
 @pytest.mark.parametrize(("kind", "said", "remedy"), [
     ("unknown_tool", "for a tool that doesn't exist", "Name the tools"), ("wrong_arguments", "with wrong arguments", "Describe"),
-    ("after_the_end", "after the end", "no call follows"), ("ToolError", "as ToolError", "what the environment answered")])
+    ("ToolError", "as ToolError", "what the environment answered")])
 def test_failed_calls_are_told_by_kind_with_a_lever_for_the_most_frequent(recorded, kind, said, remedy):
     def failing(one, n):
         refused = tuple(turn(3 + k, fault=Fault(where="model", kind=kind, message="no"), result=None) for k in range(n))
@@ -546,7 +562,7 @@ def test_a_run_recorded_before_steps_were_counted_is_counted_when_it_is_read(rec
     told, lines = {kind: alarm.text for kind, alarm in raised(run).items()}, sums.steps(run.path)
     older(run)
     assert {kind: alarm.text for kind, alarm in raised(run).items()} == told and "lost_groups" in told
-    unknown = {"clipped", "tool_calls", "failures", "unparsed_calls", "repeated_calls"}
+    unknown = {"clipped", "tool_calls", "failures", "late_calls", "unparsed_calls", "repeated_calls"}
     now = sums.steps(run.path)
     assert {name: column for name, column in now.items() if name not in unknown} == {
         name: column for name, column in lines.items() if name not in unknown}

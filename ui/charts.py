@@ -148,6 +148,7 @@ CHARTS = (
             Series("share:failed", "failed", "error"),
             Series("share:unparsed", "couldn't be parsed", "invalid"),
             Series("share:repeated", "repeated without effect", "series-4"),
+            Series("share:late", "after the end", "lost"),
         ),
         "Failed: unknown tool, wrong arguments, or an error at the environment.",
         share=True,

@@ -59,6 +59,7 @@ COUNTED: dict[str, Callable[[Columns], list[float | None]]] = {
     "share:signal": _ratio("groups_signal", "groups"),
     "share:clipped": _ratio("clipped", "judged"),
     "share:failed": _ratio("failures", "tool_calls"),
+    "share:late": _ratio("late_calls", "tool_calls"),
     "share:unparsed": _ratio("unparsed_calls", "tool_calls", "unparsed_calls"),
     "share:repeated": _ratio("repeated_calls", "tool_calls"),
     "mean:turns": _ratio("turns", "judged"),

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from backend.environments import Observation, Session, Source, Task, Tool
 from backend.errors import EnvironmentError_, EnvironmentFailed, SessionLost
-from backend.records import EnvironmentSpec, EpisodeStatus, FactValue, Fault, Turn
+from backend.records import NEVER_PLAYED, EnvironmentSpec, EpisodeStatus, FactValue, Fault, Turn
 
 PAUSES = (0.1, 0.5, 2.0)
 """Seconds before each further try to begin: a full server frees its sessions a moment after they are closed."""
@@ -208,7 +208,7 @@ class Playthrough:
     def _take(self, tool: str | None, arguments: Any, seen: Observation) -> str:
         """Keeps what the environment answered; the text for the player."""
         self._reached += 1
-        self._failures += seen.fault is not None
+        self._failures += seen.fault is not None and seen.fault.kind not in NEVER_PLAYED
         self._facts, self.done = seen.facts, seen.done
         if seen.reward is not None:
             self._rewards.append(seen.reward)

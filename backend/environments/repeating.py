@@ -12,13 +12,10 @@ from typing import Any
 from backend.environments import Source, Task
 from backend.environments.playthrough import Playthrough
 from backend.errors import CannotRepeat, OrtamError
-from backend.records import EnvironmentSpec, Episode, TaskSelection, Turn
+from backend.records import NEVER_PLAYED, EnvironmentSpec, Episode, TaskSelection, Turn
 
 LISTED = re.compile(r"(?P<split>.+?)/(?P<index>\d{1,10})(?: .*)?", re.DOTALL)
 """The key of a task that stands in a list, such as `train/5 two sum`."""
-
-NEVER_PLAYED = ("no_turns_left", "after_the_end")
-"""Faults of calls that came when nothing could be played any more."""
 
 REFUSED = ("unknown_tool", "wrong_arguments")
 

@@ -14,7 +14,7 @@ from backend.signal.words import capital
 ALARMS: tuple[Callable[[Evidence], Iterable[Alarm]], ...] = (
     groups.mixed, groups.lost, groups.invalid, groups.truncated, groups.same_total, conduct.unscored, conduct.unparsed,
     conduct.silent, conduct.failed, groups.alike, groups.small_batch, conduct.truncated, conduct.invalid,
-    conduct.out_of_turns, conduct.repeated, conduct.drift, terms.apart, terms.dominates, groups.solved)
+    conduct.out_of_turns, conduct.repeated, conduct.late, conduct.drift, terms.apart, terms.dominates, groups.solved)
 """In the order of weight among alarms of one level."""
 SERIOUS = {"bad": 0, "warn": 1, "plain": 2, "good": 3}
 LEVELS = {"bad": "error", "warn": "warning", "plain": "info", "good": "info"}

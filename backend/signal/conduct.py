@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from backend.records import UNSCORED
+from backend.records import NEVER_PLAYED, UNSCORED
 from backend.signal.evidence import Evidence, added, mean_total, together
 from backend.signal.groups import frequent
 from backend.signal.saying import Alarm, Level, seen
@@ -88,8 +88,7 @@ def unparsed(told: Evidence) -> Iterator[Alarm]:
 
 
 KINDS = {"unknown_tool": ("for a tool that doesn't exist", "Name the tools in the prompt, or start from a warm-up."),
-         "wrong_arguments": ("with wrong arguments", "Describe the arguments in the prompt, or start from a warm-up."),
-         "after_the_end": ("after the end", "Say in the prompt that no call follows the end of the episode.")}
+         "wrong_arguments": ("with wrong arguments", "Describe the arguments in the prompt, or start from a warm-up.")}
 """Kind of fault -> how it is said, and what to do where it is the most frequent."""
 
 
@@ -97,13 +96,22 @@ def failed(told: Evidence) -> Iterator[Alarm]:
     failures, made = added(told.lately, "failures"), added(told.lately, "tool_calls")
     if failures is None or made is None or made < limit("calls") or failures < limit("failed") * made:
         return
-    kinds = together(told.lately, "failed_calls").most_common()
+    kinds = [(kind, n) for kind, n in together(told.lately, "failed_calls").most_common() if kind not in NEVER_PLAYED]
     words = listed([f"{n:,} {KINDS[kind][0] if kind in KINDS else f'as {kind:.40}'}" for kind, n in kinds[:3]])
     most = kinds[0][0]
     exactly = most.replace("_", "").isalnum() and most.isascii() and len(most) < 60
     yield Alarm("failed_calls", "warn", f"{percent(failures, made)} of the tool calls failed: {words}.",
                 KINDS[most][1] if most in KINDS else "Look at what the environment answered.",
                 seen(told, f"'{most}' in failed_calls" if exactly else "failed_calls != '{}'"))
+
+
+def late(told: Evidence) -> Iterator[Alarm]:
+    after, made = added(told.lately, "late_calls"), added(told.lately, "tool_calls")
+    if after is None or made is None or made < limit("calls") or after < limit("late") * made:
+        return
+    yield Alarm("late_calls", "warn", f"{percent(after, made)} of the tool calls came after the end of their episode, and "
+                "weren't played.", "Say in the prompt that no call follows the end of the episode.",
+                seen(told, "'after_the_end' in failed_calls"))
 
 
 def repeated(told: Evidence) -> Iterator[Alarm]:

@@ -74,8 +74,10 @@ class Tally:
     unparsed_calls: int | None = None
     repeated_calls: int | None = None
     failures: int | None = None
+    late_calls: int | None = None
+    """Calls after the end of their episode, which aren't failed ones."""
     failed_calls: Counter[str] = field(default_factory=Counter)
-    """By kind of fault."""
+    """By kind of fault, late ones among them."""
     spreads: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod

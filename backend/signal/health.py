@@ -124,5 +124,5 @@ def _turns(told: Evidence) -> list[Fact]:
     judged, calls = added(told.lately, "judged"), added(told.lately, "tool_calls")
     if len(allowed) != 1 or None in allowed or not judged or calls is None:
         return []
-    played = calls - together(told.lately, "failed_calls")["after_the_end"]
+    played = calls - (added(told.lately, "late_calls") or 0)
     return [Fact("turns used", f"{played / judged:.1f} of {allowed.pop():,}", about="By the mean episode, of those allowed.")]

@@ -31,6 +31,7 @@ LIMITS = {
     "silent": Limit(0.1, "An episode without a call isn't played, and only groups in which some call can cure that."),
     "unparsed": Limit(0.05, "TRL counts such calls neither as calls nor as failures, so nothing else shows them."),
     "failed": Limit(0.1, "One call in ten spends a turn and teaches the format, not the task."),
+    "late": Limit(0.1, "They cost tokens and turn nothing; one in ten is a habit."),
     "repeated": Limit(0.2, "A fifth of the calls buys nothing new: loops, not exploration."),
     # against the run's first steps
     "longer": Limit(1.5, "Half as long again as at first is more than batches differ by."),

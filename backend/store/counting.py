@@ -36,7 +36,7 @@ class Calls(NamedTuple):
     repeated_calls: int
     """Answered calls that say what an earlier one said, to the same answer or to no effect."""
     failed_calls: str
-    """JSON: how many calls failed by kind of fault."""
+    """JSON: how many calls had a fault, by its kind; late ones, which aren't failed calls, among them."""
     moves: str
     """A digest of all calls in order; "" without any."""
 

@@ -7,7 +7,8 @@
     suspects     paid well though not won: a total as high as half of the wins get; a reward term as high as nine in ten
                  wins get, which then isn't about winning; repeated calls that were paid above the group; or the best
                  paid that weren't won while, over the newest steps, pay rises and the share of wins falls
-    unscored     no total or a fault, and then calls that failed; the newest first
+    unscored     no total or a fault, the newest first; then those with calls that failed or couldn't be read, the most
+                 first. A call after the end is nothing to look for.
     longest      most turns, then most tokens
 
 All but `advantage` look at the newest WINDOW episodes that the filters leave, so a long run costs no more than a short
@@ -21,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from backend.records import UNSCORED
+from backend.records import NEVER_PLAYED, UNSCORED
 from backend.store import codec
 from backend.store.reading import ROW, EpisodeRow, Reading, episode_row
 from backend.store.tables import making_sense
@@ -252,17 +253,19 @@ def _while_wins_fall(told: list[_Seen]) -> Iterable[tuple[float, int, str]]:
 
 
 def _unscored(window: list[_Seen]) -> list[tuple[int, str]]:
-    broken, failing = [], []
+    broken: list[tuple[int, str]] = []
+    failing: list[tuple[int, int, str]] = []
     for seen in window:
-        failed = [f"{count} × {kind.replace('_', ' ')}" for kind, count in seen.failed.items()]
-        failed += [f"{seen.unparsed} × call that couldn't be read"] if seen.unparsed else []
+        counts = {kind.replace("_", " "): count for kind, count in seen.failed.items() if kind not in NEVER_PLAYED}
+        counts |= {"call that couldn't be read": seen.unparsed} if seen.unparsed else {}
         if seen.fault:
             broken.append((seen.seq, f"{'Not scored' if seen.total is None else 'A fault'}: {seen.fault[:160]}"))
         elif seen.total is None:
             broken.append((seen.seq, f"Not scored: {seen.stop or seen.status.replace('_', ' ')}"))
-        elif failed:
-            failing.append((seen.seq, f"Failed calls: {', '.join(failed)}"))
-    return broken + failing
+        elif counts:
+            words = ", ".join(f"{count} × {kind}" for kind, count in counts.items())
+            failing.append((sum(counts.values()), seen.seq, f"Failed calls: {words}"))
+    return broken + [(seq, why) for _, seq, why in sorted(failing, reverse=True)]
 
 
 def _longest(window: list[_Seen]) -> list[tuple[int, str]]:

@@ -5,6 +5,7 @@ run played again counts as it was played last.
 """
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -23,7 +24,10 @@ PLAYED_LAST = f"""{_HERE} AND (step NOT IN (SELECT step FROM episodes WHERE {_HE
 EVER = 2**62
 _ADDED_UP = ("episodes", "judged", "scored", "total", *counting.STATUSES, "groups",
              *map(counting.column, counting.CAUSES), "learnt_from", "turns", "seconds", "with_seconds", "clipped",
-             "tool_calls", "failures", "unparsed_calls", "repeated_calls")
+             "tool_calls", "failures", "late_calls", "unparsed_calls", "repeated_calls")
+_LATE = "iif(failures IS NULL, NULL, coalesce(json_extract(failed_calls, '$.after_the_end'), 0))"
+_READ = {"late_calls": _LATE, "failures": f"failures - {_LATE}"}
+"""In the table `failures` counts late calls too, which are no failed ones; `_parted` is the same for a row."""
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -64,11 +68,12 @@ def steps(run: Path, after_step: int = -1, phase: str = "train", names: Sequence
             rows = []
         elif _kept(connection):
             connection.row_factory = None
-            rows = connection.execute(f"SELECT step, {', '.join(f'sum({name})' for name in names)} FROM tallies "
+            told = ", ".join(f"sum({_READ.get(name, name)})" for name in names)
+            rows = connection.execute(f"SELECT step, {told} FROM tallies "
                                       "WHERE phase = ?1 AND step > ?2 AND (?3 IS NULL OR environment = ?3) GROUP BY step",
                                       (phase, after_step, mine)).fetchall()
         else:
-            found = (row for row in _counted(connection, phase, after_step) if mine in (None, row["environment"]))
+            found = (_parted(row) for row in _counted(connection, phase, after_step) if mine in (None, row["environment"]))
             rows = [_merged(step, list(told), names) for step, told in groupby(found, key=itemgetter("step"))]
     columns = zip(*rows, strict=True) if rows else [()] * (1 + len(names))
     return dict(zip(("step", *names), columns, strict=True))
@@ -158,7 +163,7 @@ def _between(connection: sqlite3.Connection, after: int, until: int) -> list[dic
         rows = list(_counted(connection, "train", after, until))
     for row in rows:
         row["failed_calls"], row["spreads"] = codec.from_json(row["failed_calls"]), codec.from_json(row["spreads"])
-    return rows
+    return [_parted(row) for row in rows]
 
 
 def _rows(connection: sqlite3.Connection, query: str, values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -184,6 +189,14 @@ def _episodes(connection: sqlite3.Connection, phase: str, after: int,
     query = f"SELECT step, {columns} FROM episodes WHERE {PLAYED_LAST} ORDER BY step, seq"
     for step, *values in connection.execute(query, {"phase": phase, "after": after, "until": until}):
         yield step, counting.Counted(*values)
+
+
+def _parted(row: dict[str, Any]) -> dict[str, Any]:
+    if row["failures"] is None:
+        return {**row, "late_calls": None}
+    kinds = json.loads(row["failed_calls"]) if isinstance(row["failed_calls"], str) else row["failed_calls"] or {}
+    late = kinds.get("after_the_end", 0)
+    return {**row, "late_calls": late, "failures": row["failures"] - late}
 
 
 def _merged(step: int, rows: list[dict[str, Any]], names: Sequence[str]) -> tuple[Any, ...]:
