@@ -8,9 +8,10 @@ import pytest
 from backend.errors import CannotRepeat, SpecError
 from backend.launcher import Launcher
 from backend.play import Sittings, chosen, fork_of, forks_of
-from backend.records import EnvironmentSpec, Parent, RewardTerm, RunSpec
+from backend.records import EnvironmentSpec, Parent, Policy, RewardTerm, RunSpec
 from backend.store import Store
 from ui.forks import choices, known, launched
+from ui.replay import answer
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,20 @@ def test_what_the_record_rules_out_is_refused_before_anything_starts(store, run)
         writer.record([stranger])
     with pytest.raises(SpecError, match="names no environment 'gone'"):
         fork_of(store, run.id, "x", 1)
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"policy": Policy(kind="import")}, "it was imported"), ({"seed": None, "task": None}, "neither its seed nor its task"),
+    ({"environment": "gone"}, "names no environment"), ({"environment": "own"}, "trusted")])
+def test_where_a_fork_can_not_work_replay_says_why_on_a_button_that_is_off(store, run, changes, said):
+    class_of_ones_own = store.create(run.spec.model_copy(update={"environments": (
+        *run.spec.environments, EnvironmentSpec(id="own", use="python:mine:Game"))}))
+    with class_of_ones_own.writing() as writer:
+        writer.record([run.episode("1-0-0").model_copy(update=changes), run.episode("1-0-1")])
+    button = r'data-do="fork"( aria-disabled="true")? title="([^"]*)"'
+    off, title = re.search(button, answer(store, f"?run={class_of_ones_own.id}&id=1-0-0")["player"]).groups()
+    assert off and title.startswith("Can&#x27;t be forked: ") and said in title
+    assert not re.search(button, answer(store, f"?run={class_of_ones_own.id}&id=1-0-1")["player"])[1]
 
 
 def test_the_parents_page_knows_its_forks_and_who_may_play_on(store, sittings, run):

@@ -32,6 +32,8 @@ class Setting:
     """Addresses of the neighbours in the list that is being looked through."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Addresses of `watch`, `step` and `group`; empty in an offline file."""
+    unforkable: str = ""
+    """Why nobody can go on from any of its turns; "" where someone may."""
 
 
 def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
@@ -67,16 +69,21 @@ def _head(episode: Episode, setting: Setting) -> str:
         f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
         f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav>'
         f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}{parent(episode) if links else ""}</div>'
-        f'<div class="o-neighbours"><div data-slot="share"></div>{_fork(links)}{_reprice(links.get("reprice"))}'
+        f'<div class="o-neighbours"><div data-slot="share"></div>{_fork(setting)}{_reprice(links.get("reprice"))}'
         f'{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
         f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
         f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div>'
         f'<div data-slot="forks" class="o-forks"></div><div data-slot="notes"></div></header>')
 
 
-def _fork(links: Mapping[str, str]) -> str:
-    return ('<button class="o-button o-small" type="button" data-do="fork" title="Go on from the turn on screen, by hand or by a '
-            'script (f)">Fork here</button>' if links else "")
+def _fork(setting: Setting) -> str:
+    """Where it can't work the button is grey, says why, and opens nothing but that sentence."""
+    if not setting.links:
+        return ""
+    hint, off = "Go on from the turn on screen, by hand or by a script (f)", ""
+    if why := setting.unforkable:
+        hint, off = f"Can't be forked: {why}", ' aria-disabled="true"'
+    return f'<button class="o-button o-small" type="button" data-do="fork"{off} title="{attribute(hint)}">Fork here</button>'
 
 
 def _reprice(address: str | None) -> str:

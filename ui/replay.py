@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from backend.errors import EpisodeNotFound, OrtamError, SpecError
+from backend.play import unforkable
 from backend.records import Episode, RunSpec
 from ui import narrowing, notes, shell
 from ui.asked import NEWEST, Asked
@@ -22,8 +23,6 @@ CSS = [HERE / "viewers" / "viewers.css", HERE / "replay.css", HERE / "find.css"]
 JS = [HERE / "find.js", HERE / "notes.js", HERE / "replay.js"]
 
 GROUP_SHOWN = 64
-START = ("(function start() { if (!window.ortamReplay || !window.ortamFind) return setTimeout(start, 20); "
-         "window.ortamFind(element, server); window.ortamReplay(element, server); })();")
 
 KEYS = (("← →", "turn"), ("↑ ↓", "episode"), ("Space", "play or pause"), ("Home End", "start, last turn"),
         ("T", "turn or transcript"), ("G", "group"), ("F", "fork"), ("/", "words"), ("N", "note"), ("?", "this help"))
@@ -38,17 +37,11 @@ def build(store, launcher) -> None:
 
     shell.html(f'<div class="o-replay"{" data-read-only" * (launcher is None)}><div data-slot="player">'
                f"{shell.skeleton(5, tall=True)}</div>"
-               f'<div data-slot="group"></div><div data-slot="list"></div>{_keys()}{dialog()}</div>',
-               js_on_load=START, server_functions=[show, peers, *fork_functions(store, launcher),
-                                                  *narrowing.functions(store, launcher is not None),
-                                                  *notes.functions(store, launcher is not None)])
-
-
-def _keys() -> str:
-    drawn = [(" ".join(f"<kbd class=o-kbd>{key}</kbd>" for key in pressed.split()), does) for pressed, does in KEYS]
-    rows = "".join(f"<div><dt>{keys}</dt><dd>{does}</dd></div>" for keys, does in drawn)
-    return (f'<dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{rows}</dl>'
-            f'<form method="dialog"><button class="o-button">Close</button></form></dialog>')
+               f'<div data-slot="group"></div><div data-slot="list"></div>{shell.keys(KEYS)}{dialog()}</div>',
+               ["ortamFind", "ortamReplay"],
+               server_functions=[show, peers, *fork_functions(store, launcher),
+                                 *narrowing.functions(store, launcher is not None),
+                                 *notes.functions(store, launcher is not None)])
 
 
 def answer(store, search: str, with_list: bool = True, may_change: bool = False) -> dict[str, str]:
@@ -117,7 +110,7 @@ def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
     return Setting(
         run=run.id, name=spec.name, viewer=viewer_of(spec, shown.environment), terms=spec.rewards,
         tools=_tools(spec, shown.environment),
-        previous=before, following=after,
+        previous=before, following=after, unforkable=unforkable(run, shown),
         links={"watch": _watch(run.id), "reprice": f"/reprice?{urlencode({'run': run.id})}", "step": step.to(),
                "group": Asked(**{**vars(step), "group": shown.group}).to()})
 

@@ -10,10 +10,11 @@
 
 from backend.play.baseline import Baseline, Row, by_hand
 from backend.play.choosing import Chosen, chosen, players_of, worth_by
-from backend.play.forking import Fork, Known, fork_of, forks_of
+from backend.play.forking import Fork, Known, fork_of, forks_of, unforkable
 from backend.play.keeping import Kept, keep
 from backend.play.sitting import Sitting
 from backend.play.sittings import Seat, Series, Sittings
 
 __all__ = ["Baseline", "Chosen", "Fork", "Kept", "Known", "Row", "Seat", "Series", "Sitting", "Sittings", "by_hand",
-           "chosen", "fork_of", "forks_of", "keep", "players_of", "worth_by"]
+           "chosen", "fork_of", "forks_of", "keep", "players_of", "unforkable",
+           "worth_by"]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from backend.environments.repeating import selection_of, unrepeatable
 from backend.environments.sources import check
-from backend.errors import CannotRepeat, SpecError
+from backend.errors import CannotRepeat, OrtamError, SpecError
 from backend.play.choosing import Chosen
 from backend.play.keeping import NAME
 from backend.records import Episode, Parent
 from backend.rewards import applying
-from backend.store import EpisodeRow, Store
+from backend.store import EpisodeRow, Run, Store
 
 OF_A_MODEL, MOST = "fork", 40
 """Name of the runs in which a model plays on, and how many of them, the newest first, are looked at."""
@@ -41,13 +41,27 @@ class Known(NamedTuple):
 def fork_of(store: Store, run: str, episode: str, turn: int) -> Fork:
     """Raises CannotRepeat where the record alone rules it out, SpecError, RunNotFound, EpisodeNotFound."""
     found = store.run(run)
-    spec, whole = found.spec, found.episode(episode)
+    return _forked(found, found.episode(episode), turn)
+
+
+def unforkable(run: Run, episode: Episode) -> str:
+    """Why an episode can't be forked at any turn, as far as its record, its run's spec and this machine tell; "" where it may
+    be. Nothing is started and no server is asked."""
+    try:
+        _forked(run, episode, 0)
+    except OrtamError as error:
+        return str(error)
+    return ""
+
+
+def _forked(found: Run, whole: Episode, turn: int) -> Fork:
+    spec = found.spec
+    if why := unrepeatable(whole, turn):
+        raise CannotRepeat(why)
     asked = next((each for each in spec.environments if each.id == whole.environment), None)
     if asked is None:
         raise SpecError("", f"the run {found.id} names no environment {whole.environment!r:.60}, so its episode "
                         "can't be forked")
-    if why := unrepeatable(whole, turn):
-        raise CannotRepeat(why)
     asked = asked.model_copy(update={"tasks": selection_of(whole) or asked.tasks, "weight": 1.0})
     check(asked)
     rewards = applying(spec.rewards, asked.id) if spec.rewards else None
