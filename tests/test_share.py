@@ -1,10 +1,14 @@
 """Files over HTTP: what is offered, sent as attachments, read only where the site is; uploads only from here."""
 
+import contextlib
 import io
 import json
 import re
 import resource
+import sqlite3
 import time
+from html import escape
+from urllib.parse import urlencode
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,6 +18,8 @@ from backend.exchange import lines
 from backend.launcher import Launcher
 from backend.records import Episode, RunSpec, Turn
 from backend.store import Store
+from backend.store.codec import MISSING
+from ui.replay import answer
 from ui.share import FORMATS, gif, pictures
 from ui.share import html as page
 from ui.share.curve import figure
@@ -108,6 +114,18 @@ def test_a_menu_says_the_sizes_that_stored_episodes_tell(store, run):
     line = len(site.get("/share/file/jsonl", params={"run": run.id, "id": "1-0-0"}).content)
     assert f"<em>{sized(line)}</em>" in site.get("/share/menu", params={"run": run.id, "id": "1-0-0"}).json()["html"]
     assert "<em>about " in site.get("/share/menu", params={"run": run.id}).json()["html"]
+
+
+def test_a_long_text_that_is_gone_from_the_folder_is_never_taken_away_or_shown_as_empty(store, run):
+    with run.writing() as writer:
+        kept = game("6-0-0", 6, 0)
+        writer.record([kept.model_copy(update={"turns": (kept.turns[0].model_copy(update={"result": "long " * 9000}),)})])
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
+        file.execute("DELETE FROM texts")
+    asked = {"run": run.id, "id": "6-0-0"}
+    assert answer(store, f"?{urlencode(asked)}")["player"].count(escape(MISSING)) == 1
+    for format, written in (("html", escape(MISSING)), ("jsonl", MISSING), ("trl", MISSING), ("sft", MISSING)):
+        assert client(store).get(f"/share/file/{format}", params=asked).text.count(written) >= 1, format
 
 
 def test_what_is_not_there_is_a_sentence(store, run):

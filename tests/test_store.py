@@ -15,6 +15,7 @@ import pytest
 from backend.errors import EpisodeNotFound, OrtamError, RunNotFound, SpecError
 from backend.records import Episode, Event, Fault, Judged, Parent, Policy, Result, RewardTerm, RunSpec, Turn
 from backend.store import Store, sums, to_yaml
+from backend.store.codec import MISSING
 from backend.store.tables import network_mount
 
 HOSTILE = ["<script>alert(1)</script>", "\ud800 lone", "a\0b", "\ue0ff=0123", "\ue0ff", "ışık 日本語 🎮", "\u202eabc",
@@ -132,7 +133,7 @@ def test_facts_of_turns_come_back_whole_though_only_changes_are_kept(run, writer
     kept = [turn.facts for turn in run.episode("1-0-0").turns]
     assert kept == told and [list(map(repr, facts.values())) for facts in kept] == [list(map(repr, facts.values()))
                                                                                    for facts in told]
-    with sqlite3.connect(run.path / "run.db") as connection:
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT sum(length(facts)) FROM turns").fetchone()[0] < 2400
     columns = run.turn_columns(["x", "won", "n", "nowhere"])
     assert list(map(repr, columns.facts["x"])) == ["1", "1", "True", "1.0", "1.0", "2", "2", "1", "1"]
@@ -145,7 +146,7 @@ def test_turns_of_an_older_file_are_read_as_they_were_kept(run):
     writer = run.writer()
     writer.record([episode(turns=[Turn(index=k, facts=one) for k, one in enumerate(facts)])])
     writer.close()
-    with sqlite3.connect(run.path / "run.db") as old:
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as old:
         old.execute("ALTER TABLE turns DROP COLUMN partly")
         old.execute("UPDATE turns SET facts = '{\"x\": 1, \"y\": 3}' WHERE index_ = 1")
     assert [turn.facts for turn in run.episode("1-0-0").turns] == facts
@@ -179,6 +180,7 @@ def test_a_locked_file_is_waited_for_and_nothing_is_lost(run, writer, monkeypatc
     writer.record([episode(id="1-0-0")])
     writer.metrics(1, {"loss": 1.0})
     blocker.execute("ROLLBACK")
+    blocker.close()
     writer.record([episode(id="2-0-0")])
     assert run.count_episodes() == 2
     assert len(run.metrics()) == 1
@@ -522,6 +524,21 @@ def test_cells_that_no_trainer_wrote_are_one_sentence_wherever_they_are_read(run
         except OrtamError as error:
             refused.append(str(error))
     assert refused and all("run.db" in said and "\n" not in said for said in refused)
+
+
+def test_a_long_text_that_a_torn_copy_lacks_is_said_to_be_missing(run, writer):
+    long = "word " * 5000
+    writer.record([episode(id="1-0-0", opening=long + "o", prompt=({"role": "user", "content": long + "p"},), turns=(
+        Turn(index=0, said=long + "s", thought="short", tool="act", arguments={"a": long}, result=long + "r",
+             images=("data:image/png;base64," + "A" * 20_000,)), Turn(index=1, said="", result="")))])
+    writer.close()
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
+        file.execute("DELETE FROM texts")
+    found = run.episode("1-0-0")
+    first, second = found.turns
+    assert (found.opening, found.prompt[0]["content"]) == (MISSING, MISSING)
+    assert (first.said, first.arguments, first.result, first.images) == (MISSING, MISSING, MISSING, (MISSING,))
+    assert (first.thought, second.said, second.result) == ("short", "", ""), "what is there is there, and empty is empty"
 
 
 def test_a_broken_folder_does_not_hide_the_others(store, run):

@@ -16,7 +16,7 @@ VIEWS = {
                                  "its group, a first win on a task, a total far from the others'"),
     "suspects": ("Reward hacking suspects", "Well paid though not won: a total or a term as high as winners get, the "
                                             "same calls over and over, or pay that rises while wins fall"),
-    "unscored": ("Unscored and faults", "Episodes that gave no number or broke off, the newest first; then those with the most failed calls"),
+    "unscored": ("Unscored and faults", "Episodes that gave no number or broke off, then those with the most failed calls"),
     "longest": ("Longest", "Most turns, then most tokens"),
 }
 """What is instructive: name -> (label, what it means)."""

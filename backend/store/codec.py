@@ -15,6 +15,8 @@ from typing import Any
 ESCAPE = "\ue0ff"
 LONG = 16_384
 """Characters from which a text is kept apart."""
+MISSING = "[this text isn't in the folder any more]"
+"""What is read where `texts` lacks one, as in a copy that was torn: never an empty text."""
 
 _UNSAFE = re.compile(f"[\x00\ud800-\udfff{ESCAPE}]")
 _ESCAPED = re.compile(f"{ESCAPE}([0-9a-f]{{4}})")

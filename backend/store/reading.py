@@ -303,23 +303,30 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         if cell is None or not cell.startswith(f"{codec.ESCAPE}="):
             return cell
         body = connection.execute("SELECT body FROM texts WHERE digest = ?", (cell[2:],)).fetchone()
-        return None if body is None else codec.unpack(body[0])
+        if body is None:
+            raise KeyError(cell)
+        return codec.unpack(body[0])
 
     def text(cell: str | None) -> str | None:
-        cell = whole(cell)
-        return None if cell is None else codec.unescape(cell)
+        with contextlib.suppress(KeyError):
+            found = whole(cell)
+            return None if found is None else codec.unescape(found)
+        return codec.MISSING
 
-    def value(cell: str | None) -> Any:
-        return codec.from_json(whole(cell))
+    def value(cell: str | None, missing: Any = codec.MISSING) -> Any:
+        with contextlib.suppress(KeyError):
+            return codec.from_json(whole(cell))
+        return missing
 
     def newer(row: sqlite3.Row, column: str) -> str | None:
         """None in a file that was made before there was such a column."""
         return row[column] if column in row.keys() else None
 
+    no_facts = {"facts": codec.MISSING}
     facts: dict[str, Any] = {}
     by_turn = []
     for turn in turns:
-        told = value(turn["facts"]) or {}
+        told = value(turn["facts"], no_facts) or {}
         facts = {**facts, **told} if newer(turn, "partly") else told
         by_turn.append(facts)
     return Episode.model_validate({
@@ -328,12 +335,12 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         "environment": text(row["environment"]), "task": value(row["task"]),
         "seed": None if row["seed"] is None else int(row["seed"]), "fingerprint": text(row["fingerprint"]),
         "policy": codec.from_json(row["whole_policy"]), "status": row["status"], "stop": text(row["stop"]),
-        "prompt": value(row["prompt"]) or (), "opening": text(row["opening"]) or "",
-        "start_facts": value(row["start_facts"]) or {}, "facts": value(row["facts"]) or {},
+        "prompt": value(row["prompt"], ({"role": "user", "content": codec.MISSING},)) or (), "opening": text(row["opening"]) or "",
+        "start_facts": value(row["start_facts"], no_facts) or {}, "facts": value(row["facts"], no_facts) or {},
         "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"],
         "tokens": row["tokens"], "started": row["started"], "seconds": row["seconds"],
         "fault": codec.from_json(row["whole_fault"]),
-        "judged": codec.from_json(newer(row, "judged")) or {}, "images": value(newer(row, "images")) or (),
+        "judged": codec.from_json(newer(row, "judged")) or {}, "images": value(newer(row, "images"), (codec.MISSING,)) or (),
         "parent": codec.from_json(newer(row, "parent")),
         "turns": [{
             "index": turn["index_"], "said": text(turn["said"]), "thought": text(turn["thought"]),
@@ -342,6 +349,6 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
             "reward": turn["reward"], "done": bool(turn["done"]), "facts": facts,
             "tokens": turn["tokens"], "model_seconds": turn["model_seconds"], "seconds": turn["seconds"],
             "fault": codec.from_json(turn["fault"]), "cut": bool(turn["cut"]),
-            "images": value(newer(turn, "images")) or (),
+            "images": value(newer(turn, "images"), (codec.MISSING,)) or (),
         } for turn, facts in zip(turns, by_turn, strict=True)],
     })
