@@ -1,5 +1,6 @@
 """Finding episodes: words in transcripts, filters of every kind, and what the list of the Replay page says of them."""
 
+import contextlib
 import html
 import json
 import os
@@ -62,7 +63,7 @@ def ids(run, **asked) -> list[str]:
 
 def old(run):
     """The file as it was before words were indexed."""
-    with sqlite3.connect(run.path / "run.db") as connection:
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as connection:
         for table in ("words", "known"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("ALTER TABLE episodes DROP COLUMN tools")

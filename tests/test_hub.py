@@ -1,5 +1,6 @@
 """A run to the Hub and back, through the Hub's own client and a real server that speaks its routes."""
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -116,7 +117,7 @@ def test_a_folder_that_could_act_or_is_broken_is_no_run(run, tmp_path):
         (folder / "spec.yaml").write_text(spec or run.spec_text)
         (folder / "run.db").write_bytes(body or (run.path / "run.db").read_bytes())
         if sql:
-            with sqlite3.connect(folder / "run.db") as connection:
+            with contextlib.closing(sqlite3.connect(folder / "run.db", isolation_level=None)) as connection:
                 connection.executescript(sql)
         return folder
 

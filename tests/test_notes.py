@@ -1,5 +1,6 @@
 """Notes and tags on episodes: a file of their own, several people at once, and text that stays text."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -56,7 +57,7 @@ def test_a_note_comes_back_as_it_was_written(run, text):
 def test_columns_keep_their_types_whatever_comes_first(run):
     run.notebook.write("1-0-0", "12", 0)
     run.notebook.tag("1-0-0", "007")
-    with sqlite3.connect(run.path / "notes.db") as connection:
+    with contextlib.closing(sqlite3.connect(run.path / "notes.db", isolation_level=None)) as connection:
         assert connection.execute("SELECT typeof(text), typeof(version), typeof(at) FROM notes").fetchone() == (
             "text", "integer", "real")
     assert run.tags() == {"007": 1}

@@ -94,11 +94,10 @@ def facts(run):
 
 def older(run):
     """As if it had been recorded before steps were counted."""
-    with sqlite3.connect(run.path / "run.db") as file:
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
         file.execute("DROP TABLE tallies")
         for column in ("clipped", "tool_calls", "unparsed_calls", "repeated_calls", "failed_calls", "moves", "group_signal"):
             file.execute(f"ALTER TABLE episodes DROP COLUMN {column}")
-    file.close()
     return run
 
 

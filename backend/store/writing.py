@@ -30,6 +30,7 @@ class RunWriter:
         self.folder = folder
         self._waiting: deque[Callable[[sqlite3.Connection], object]] = deque()
         self._turn = threading.RLock()
+        self._closed = False
         self._connection, notice = open_for_writing(folder / "run.db")
         make_tables(self._connection, RUN, RUN_KEYS, RUN_INDEXES)
         self._episode = self._last("episodes")
@@ -73,8 +74,11 @@ class RunWriter:
         write_whole(self.folder / "result.json", json.dumps(result.model_dump(), indent=2, ensure_ascii=True) + "\n")
 
     def close(self) -> None:
-        """Leave one plain file, which opens from a read-only folder and can be copied as it is."""
+        """Leave one plain file, which opens from a read-only folder and can be copied as it is; as often as you like."""
         with self._turn:
+            if self._closed:
+                return
+            self._closed = True
             self._do(None)
             if self._waiting:
                 print(f"run.db couldn't be written to the end: {len(self._waiting)} writes are lost", flush=True)
