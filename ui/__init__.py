@@ -11,7 +11,7 @@ inside its own Gradio route:
 
     def build(store, launcher):     # launcher is None on a read-only site
         def look(asked: dict) -> dict: ...      # plain values in and out; in the script `await server.look({...})`
-        shell.html("<h1 ...>", js_on_load=START, server_functions=[look])   # calls window.ortamRuns(element, server)
+        shell.html("<h1 ...>", ["ortamRuns"], server_functions=[look])   # calls window.ortamRuns(element, server)
 
 The page's script reads the address, asks its functions, and shows the HTML they answer with. Whatever asks again and
 again sends a mark of what it shows, and an answer that changes nothing is nearly empty. What a run, a model or an
@@ -45,6 +45,9 @@ PAGES = (
     ("compare", "Compare", "ui.compare"),
 )
 """(path, title, module), in the order they are built."""
+
+SCRIPTS = ("shell.js", "asking.js", "keys.js", "transport.js")
+"""Of all pages, before their own."""
 
 
 def pages():
@@ -80,7 +83,7 @@ def web(store, launcher=None):
     def named(what):
         return [path for page in (*(page for _, _, page in pages()), share) for path in getattr(page, what, ())]
 
-    files = shell.Files([HERE / "style.css", *named("CSS")], [HERE / "shell.js", HERE / "transport.js", *named("JS")],
+    files = shell.Files([HERE / "style.css", *named("CSS")], [*(HERE / name for name in SCRIPTS), *named("JS")],
                         [HERE / "icon.svg", *named("FILES")])
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 

@@ -6,8 +6,6 @@ window.ortamArena = (element, server) => {
   const slots = Object.fromEntries([...root.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
   const views = Object.fromEntries([...root.querySelectorAll("[data-view]")].map((view) => [view.dataset.view, view]));
   const asked = new URLSearchParams(location.search), id = asked.get("id");
-  const LOST = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server doesn\'t answer.</span>' +
-    '<span class="o-muted">It is asked again every few seconds; a match goes on without it.</span></div>';
   if (id) match();
   else front();
 
@@ -19,10 +17,11 @@ window.ortamArena = (element, server) => {
     const form = root.querySelector(".o-arena-form");
     let players = [], ticket = 0, costing = 0;
     const trouble = (html) => { slots.trouble.innerHTML = html || ""; };
+    const lost = (again) => slots.trouble.replaceChildren(window.ortamUnanswered("What you set up is still here.", again));
     slots.matches.innerHTML = '<div class="o-skeleton" role="status" aria-label="Loading"><i class="o-tall"></i></div>';
     let told;
     try { told = await server.front({ like: asked.get("like") || "" }); }
-    catch { slots.matches.innerHTML = ""; trouble(LOST); return; }
+    catch { slots.matches.replaceChildren(window.ortamUnanswered("It may have stopped or be busy.", front)); return; }
     slots.matches.innerHTML = told.matches;
     if (!told.environments) return;
     form.hidden = false;
@@ -89,7 +88,7 @@ window.ortamArena = (element, server) => {
           if (as) as.checked = true;
         }
         draw();
-      } catch { trouble(LOST); }
+      } catch { lost(() => choose(like)); }
     }
     form.addEventListener("change", (event) => {
       if (event.target.name === "environment") { form.use.value = ""; choose(); }
@@ -117,7 +116,7 @@ window.ortamArena = (element, server) => {
         const answer = await server.start(plain());
         if (answer.id) location.href = `/arena?id=${encodeURIComponent(answer.id)}`;
         else { trouble(answer.problem); slots.trouble.scrollIntoView({ block: "center" }); }
-      } catch { trouble(LOST); }
+      } catch { lost(() => form.requestSubmit()); }
       button.disabled = false;
     });
     if (told.like?.environment) {
@@ -137,9 +136,8 @@ window.ortamArena = (element, server) => {
 
   function match() {
     views.match.hidden = false;
-    const dialog = root.querySelector("dialog");
     const wish = { page: Number(asked.get("page") || 0), only: asked.get("only") || "all", first: asked.get("from") || "", second: asked.get("to") || "" };
-    let version = "", turn = 0, last = 0, atEnd = true, timer = 0, looking = false, again = false;
+    let version = "", turn = 0, last = 0, atEnd = true, open = true;
     let seats = [], dots = [];
 
     function address() {
@@ -150,28 +148,17 @@ window.ortamArena = (element, server) => {
       if (wish.second) named.set("to", wish.second);
       history.replaceState(null, "", `${location.pathname}?${named}`);
     }
-    async function look() {
-      if (!root.isConnected) return;
-      if (looking) { again = true; return; }
-      looking = true;
-      clearTimeout(timer);
-      let open = true;
-      try {
-        const rows = Object.fromEntries([...slots.rows.querySelectorAll(".o-bout")].map((row) => [row.dataset.group, row.dataset.mark]));
-        const told = await server.look({ id, version, ...wish, rows });
-        slots.gone.innerHTML = told.gone || "";
-        if (told.gone) { version = ""; set("head", ""); open = false; }   // perhaps only for now
-        else if (told.version) { take(told); open = told.open; }
-        else open = root.dataset.open === "yes";
-      } catch (error) { console.error(error); slots.gone.innerHTML = LOST; }
-      looking = false;
-      if (again) { again = false; return look(); }
-      timer = setTimeout(look, open ? 1500 : 8000);
-    }
+    const asking = window.ortamAsking(views.match, async () => {
+      const rows = Object.fromEntries([...slots.rows.querySelectorAll(".o-bout")].map((row) => [row.dataset.group, row.dataset.mark]));
+      const told = await server.look({ id, version, ...wish, rows });
+      slots.gone.innerHTML = told.gone || "";
+      if (told.gone) { version = ""; set("head", ""); open = false; }   // perhaps only for now
+      else if (told.version) take(told);
+    }, () => open ? 1500 : 8000);
     function set(slot, html) { if (slots[slot].dataset.shown !== html) { slots[slot].innerHTML = html; slots[slot].dataset.shown = html; } }
     function take(told) {
       version = told.version;
-      root.dataset.open = told.open ? "yes" : "no";
+      open = told.open;
       document.title = `${told.title} · Arena · Ortam`;
       const focus = document.activeElement?.getAttribute?.("name");
       for (const slot of ["head", "table", "pair", "pager"]) set(slot, told[slot]);
@@ -224,13 +211,13 @@ window.ortamArena = (element, server) => {
     }
     const transport = window.ortamTransport(root, { turn: show,
       now: () => ({ turn, last, scrub: slots.transport.querySelector(".o-scrub") }) });
-    function page(to) { if (to < 0) return; transport.stop(); wish.page = to; atEnd = true; address(); look(); }
+    function page(to) { if (to < 0) return; transport.stop(); wish.page = to; atEnd = true; address(); asking.now(); }
     async function stop() {
       try {
         const answer = await server.stop({ id });
         if (answer.problem) slots.gone.innerHTML = answer.problem;
-      } catch { slots.gone.innerHTML = LOST; }
-      look();
+      } catch { slots.gone.replaceChildren(window.ortamUnanswered("The match goes on.", stop)); return; }
+      asking.now();
     }
     const acts = { ...transport.acts, stop };
 
@@ -238,7 +225,6 @@ window.ortamArena = (element, server) => {
       const act = event.target.closest("[data-do]")?.dataset.do, to = event.target.closest("[data-page]");
       if (act && acts[act]) acts[act]();
       else if (to && !to.disabled) page(+to.dataset.page);
-      else if (event.target === dialog) dialog.close();
     });
     root.addEventListener("change", (event) => {
       const { name, value } = event.target;
@@ -253,18 +239,8 @@ window.ortamArena = (element, server) => {
         page(0);
       }
     });
-    const keys = { ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": () => dialog.showModal(),
-      n: () => slots.pager.querySelectorAll("[data-page]")[1]?.click(), p: () => slots.pager.querySelectorAll("[data-page]")[0]?.click() };
-    function key(event) {
-      if (!root.isConnected) return document.removeEventListener("keydown", key);
-      if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
-      if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-      if (event.key === " " && event.target.closest("button, summary, a")) return;
-      if (!(event.key in keys)) return;
-      event.preventDefault();
-      keys[event.key]();
-    }
-    document.addEventListener("keydown", key);
-    look();
+    const keys = { ...transport.keys, n: () => slots.pager.querySelectorAll("[data-page]")[1]?.click(), p: () => slots.pager.querySelectorAll("[data-page]")[0]?.click() };
+    window.ortamKeys(root, (key) => keys[key]);
+    asking.now();
   }
 };

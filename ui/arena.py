@@ -39,7 +39,6 @@ HERE = Path(__file__).parent
 CSS = [HERE / "arena.css"]
 JS = [HERE / "arena.js"]
 
-START = "(function begin() { window.ortamArena ? window.ortamArena(element, server) : setTimeout(begin, 20); })()"
 ROWS = 5
 """Tasks on a page."""
 LAST_LINES = 20
@@ -84,7 +83,7 @@ def build(store, launcher) -> None:
     def look(asked: dict[str, Any]) -> dict[str, Any]:
         return looked(store, asked, read_only=launcher is None)
 
-    shell.html(form.page(read_only=launcher is None), js_on_load=START,
+    shell.html(form.page(read_only=launcher is None), ["ortamArena"],
                server_functions=[front, choices, cost, start, stop, look])
 
 

@@ -24,6 +24,8 @@ TASKS = 20
 MOST_TASKS = 1000
 TOKENS = 4096
 """That a model may write in one game of an environment no run was trained in."""
+KEYS = (("← →", "turn, on all boards"), ("Home End", "start, last turn"), ("Space", "play or pause"),
+        ("N P", "more tasks, previous tasks"), ("?", "this help"))
 
 
 def page(read_only: bool) -> str:
@@ -77,17 +79,9 @@ def page(read_only: bool) -> str:
     <div class="o-arena-results"><div data-slot="table"></div><div data-slot="pair"></div></div>
     <div class="o-bouts"><div data-slot="pager"></div><div data-slot="rows"></div></div>
     <div data-slot="transport"></div>
-    <dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{_keys()}</dl>
-      <form method="dialog"><button class="o-button">Close</button></form></dialog>
   </div>
+  {shell.keys(KEYS)}
 </div>"""
-
-
-def _keys() -> str:
-    keys = (("← →", "turn, on all boards"), ("Home End", "start, last turn"), ("Space", "play or pause"),
-            ("n p", "more tasks, previous tasks"), ("?", "this help"))
-    return "".join(f'<div><dt>{" ".join(f"<kbd class=o-kbd>{key}</kbd>" for key in pressed.split())}</dt><dd>{does}</dd></div>'
-                   for pressed, does in keys)
 
 
 # ---------------------------------------------------------------------------------------------------- what is offered

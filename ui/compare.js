@@ -5,7 +5,7 @@ window.ortamCompare = (element, server) => {
   if (page.dataset.begun) return;
   page.dataset.begun = "1";
   document.title = "Compare · Ortam";
-  const TICK = 2000, IDLE = 10000, TABLES = 10000, TASKS = 30000;
+  const LIVE = 2000, ENDED = 10000, TABLES = 10000, TASKS = 30000;
   window.ortamCurves.load();
   const query = new URLSearchParams(location.search);
   const list = (name) => (query.get(name) ?? "").split(",").filter(Boolean);
@@ -14,7 +14,7 @@ window.ortamCompare = (element, server) => {
   let sort = query.get("sort") ?? "", all = query.has("all"), which = query.get("tasks") ?? "all", environment = query.get("environment") ?? "0";
   const view = { x: query.get("x"), smooth: Math.min(0.99, Math.max(0, Number(query.get("smooth")) || 0)), log: query.has("log") };
   if (![...one("[data-x]").options].some((option) => option.value === view.x)) view.x = "step";
-  let mark = "", shape = null, live = false, misses = 0, asking = false, again = false, timer = 0, turn = 0;
+  let mark = "", shape = null, live = false, turn = 0;
   let tablesAt = -Infinity, tasksAt = -Infinity, tablesMark = "", tableParts = {}, tasksOf = "";
   const known = new Map();     // measure -> how far each run's line goes
   const counts = new Map();    // line -> fewest runs at a step of the total
@@ -42,36 +42,14 @@ window.ortamCompare = (element, server) => {
 
   /* ------------------------------------------------------------------------------------------------ asking */
 
-  const tick = async () => {
-    if (!element.isConnected) return;
-    if (asking) { again = true; return; }
-    clearTimeout(timer);
-    asking = true;
-    try {
-      await look(turn);
-      misses = 0;
-    } catch (problem) {
-      if (problem instanceof Error) console.error(problem);
-      misses += 1;
-      if (problem?.detail === "Function not found." && misses > 1) return location.reload();
-    }
-    asking = false;
-    const away = one(".o-away");
-    away.classList.toggle("o-hidden", misses < 2);
-    if (misses >= 2) away.textContent = "The server doesn't answer. Runs go on without it; this page keeps trying.";
-    if (again) { again = false; return tick(); }
-    const wait = misses ? Math.min(IDLE, TICK * misses) : live ? TICK : IDLE;
-    timer = setTimeout(tick, document.hidden ? Math.max(wait, IDLE) : wait);
-  };
+  const asking = window.ortamAsking(page, () => look(turn), () => live ? LIVE : ENDED);
   const anew = ({ points = true } = {}) => {
     turn += 1;
     mark = "";
     if (points) known.clear();
     remember();
-    clearTimeout(timer);
-    return tick();
+    return asking.now();
   };
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) tick(); });
 
   const look = async (mine) => {
     const first = !shape && runs.length ? server.points(question(wanted()[0])) : null;   // while the page learns what there is
@@ -364,5 +342,5 @@ window.ortamCompare = (element, server) => {
   smoothing();
   one("[data-log]").setAttribute("aria-pressed", String(view.log));
   one("[data-all]").checked = all;
-  tick();
+  asking.now();
 };

@@ -25,7 +25,6 @@ from ui.watch import script
 HERE = Path(__file__).parent
 CSS = [HERE / "compare.css"]
 JS = [HERE / "compare.js"]
-START = "(function begin() { window.ortamCompare ? window.ortamCompare(element, server) : setTimeout(begin, 20); })()"
 FOUND = 12
 """Runs offered at once; searching narrows them."""
 
@@ -85,9 +84,9 @@ def build(store, launcher) -> None:
         return {"html": parts.choices([run for run in store.runs(question.search) if run.id not in taken][:FOUND],
                                       question.search)}
 
-    shell.html("", html_template=(HERE / "compare.html").read_text("utf-8").replace("PLOTLY", script()),
-               elem_id="o-compare", js_on_load=START, server_functions=[_refusing(each) for each in
-                                                                         (look, points, tables, tasks, choices)])
+    shell.html(scripts=["ortamCompare"], html_template=(HERE / "compare.html").read_text("utf-8").replace("PLOTLY", script()),
+               elem_id="o-compare",
+               server_functions=[_refusing(each) for each in (look, points, tables, tasks, choices)])
 
 
 def _refusing(work: Callable[[dict], dict]) -> Callable[[dict], dict]:

@@ -10,7 +10,10 @@ window.ortamEnvironments = (root, server) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let mark = "", status = "", token = "", was = "", asked = 0;
 
-  const answers = (well) => { $("[data-trouble]").hidden = well; list.classList.toggle("o-stale", !well); };
+  const answers = (well) => {
+    $(".o-away").replaceChildren(...(well ? [] : [window.ortamUnanswered("What you see is as it was.", () => route())]));
+    list.classList.toggle("o-stale", !well);
+  };
   const ask = async (name, what) => {
     try {
       const answer = await server[name](what);
@@ -18,14 +21,7 @@ window.ortamEnvironments = (root, server) => {
       return answer;
     } catch { answers(false); return null; }
   };
-  const problem = (sentence) => {
-    const box = document.createElement("div");
-    box.className = "o-problem o-error";
-    box.setAttribute("role", "alert");
-    box.append(Object.assign(document.createElement("i"), { textContent: "!" }),
-      Object.assign(document.createElement("span"), { textContent: sentence }));
-    return box;
-  };
+  const problem = window.ortamProblem;
 
   /* ----------------------------------------------------------------------------------------------------- all of them */
   const look = async () => {
@@ -267,10 +263,6 @@ window.ortamEnvironments = (root, server) => {
   search.addEventListener("input", () => { remember(); narrow(); });
   segments.addEventListener("change", (event) => { status = event.target.value; remember(); narrow(); });
   document.addEventListener("visibilitychange", () => { if (!document.hidden && alone.hidden) look(); });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || !alone.hidden) return;
-    event.preventDefault();
-    search.focus();
-  });
+  window.ortamKeys(page, (key) => key === "/" && alone.hidden && (() => search.focus()));
   route();
 };

@@ -30,8 +30,6 @@ HERE = Path(__file__).parent
 CSS = [HERE / "environments.css"]
 JS = [HERE / "environments.js"]
 
-START = ("(function begin() { window.ortamEnvironments ? window.ortamEnvironments(element, server) : "
-         "setTimeout(begin, 20); })()")
 SHAPES = ("wordle", "openenv+http://127.0.0.1:8001", "space:openenv/echo_env", "docker:image:latest", "folder:path",
           "textarena:2048-v0", "ors+http://127.0.0.1:8000#environment", "ors:Org/Name", "python:file.py:Class")
 """One of each way to name an environment."""
@@ -90,7 +88,7 @@ def build(store, launcher) -> None:
     def forget(asked: Answer) -> Answer:
         return said(lambda: {"gone": shelf.forget(str(asked.get("repository")))}, read_only)
 
-    shell.html(frame(read_only), js_on_load=START,
+    shell.html(frame(read_only), ["ortamEnvironments"],
                server_functions=[look, show, attempt, saved, save, delete, imports, check_out, forget])
 
 
@@ -102,9 +100,7 @@ def frame(read_only: bool) -> str:
         writable="hidden" if read_only else "", shapes=shapes, skeleton=shell.skeleton(6, tall=True),
         name_title=name.title, note_title=note.title, name_longest=LONGEST_NAME,
         none=shell.empty("No environment matches", "Search looks at names, tools, facts, addresses and what they "
-                                                   "teach."),
-        trouble=shell.problem("The server doesn't answer.", "What you see is as it was; it is asked again when you "
-                                                           "come back to this page."))
+                                                   "teach."))
 
 
 def said(work: Callable[[], Answer], read_only: bool) -> Answer:

@@ -30,7 +30,7 @@ def fork_functions(store, launcher) -> list:
 
 
 def dialog() -> str:
-    return ('<dialog class="o-fork" aria-label="Fork"><h2 class="o-h2">Go on from here</h2><div data-slot="fork"></div>'
+    return ('<dialog class="o-dialog o-fork" aria-label="Fork"><h2 class="o-h2">Go on from here</h2><div data-slot="fork"></div>'
             '<form method="dialog"><button class="o-button">Close</button></form></dialog>')
 
 

@@ -4,7 +4,6 @@
 window.ortamGroup = (element, server) => {
   const root = element.querySelector(".o-group-page");
   const slot = root.querySelector("[data-slot=group]");
-  const dialog = root.querySelector("dialog");
   let shown = null, ticket = 0;
 
   const $ = (what) => root.querySelector(what);
@@ -21,19 +20,17 @@ window.ortamGroup = (element, server) => {
       take(answer);
       if (focus) $(`[data-go=${focus}]`)?.focus({ preventScroll: true });
     } catch (error) {
-      if (mine === ticket) lost(address, error);
+      if (mine === ticket) lost(() => open(address, { push }), error);
     } finally {
       clearTimeout(busy);
       if (mine === ticket) root.classList.remove("o-busy");
     }
   }
 
-  function lost(address, error) {
+  function lost(again, error) {
     console.error(error);
     shown = null;
-    slot.innerHTML = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server didn\'t answer.</span>'
-      + '<span class="o-muted">It may have stopped or be busy. <button type="button" class="o-button o-small">Try again</button></span></div>';
-    slot.querySelector("button").onclick = () => open(address, { push: false });
+    slot.replaceChildren(window.ortamUnanswered("It may have stopped or be busy.", again));
   }
 
   function take(answer) {
@@ -137,7 +134,7 @@ window.ortamGroup = (element, server) => {
     history.replaceState(history.state, "", `${location.pathname}?${asked}`);
   }
 
-  const { stop, acts: moves, drawn } = window.ortamTransport(root, { now: () => shown, turn });
+  const { stop, acts: moves, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn });
 
   // ------------------------------------------------------------------------------------------------- order, two of them
 
@@ -185,7 +182,7 @@ window.ortamGroup = (element, server) => {
   // ------------------------------------------------------------------------------------------------------------ events
 
   const acts = {
-    ...moves, help: () => dialog.showModal(), unpair,
+    ...moves, unpair,
     extremes: () => shown.pair.length && compare(shown.pair),
     part: () => { if (shown.parting) { stop(); turn(shown.parting); } },
     order: () => {
@@ -198,10 +195,9 @@ window.ortamGroup = (element, server) => {
   root.addEventListener("click", (event) => {
     if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const act = event.target.closest("[data-do]");
-    if (act) return acts[act.dataset.do]();
+    if (act) return acts[act.dataset.do]?.();
     const to = event.target.closest("button[data-turn]");
     if (to) { stop(); return turn(+to.dataset.turn); }
-    if (event.target === dialog) return dialog.close();
     const link = event.target.closest("a[data-go]");
     if (link) { event.preventDefault(); return open(link.href); }
     const replay = event.target.closest("a[data-replay]");
@@ -219,19 +215,9 @@ window.ortamGroup = (element, server) => {
 
   const go = (way) => { const link = $(`a[data-go=${way}]`); if (link) open(link.href); };
   const keys = {
-    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": acts.help, p: acts.part,
-    ArrowUp: () => go("prev"), ArrowDown: () => go("next"), s: acts.order, c: acts.extremes,
+    ...moving, ArrowUp: () => go("prev"), ArrowDown: () => go("next"), p: acts.part, s: acts.order, c: acts.extremes,
   };
-  function key(event) {
-    if (!root.isConnected) return document.removeEventListener("keydown", key);
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || !shown) return;
-    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
-    if (event.key === " " && event.target.closest("button, summary, a, input")) return;
-    if (!(event.key in keys)) return;
-    event.preventDefault();
-    keys[event.key]();
-  }
-  document.addEventListener("keydown", key);
+  window.ortamKeys(root, (key) => shown && keys[key]);
   window.addEventListener("popstate", () => root.isConnected && open(location.href, { push: false }));
 
   open(location.href, { push: false });

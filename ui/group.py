@@ -25,7 +25,6 @@ MOST = 256
 """Episodes of a group that are shown, the best first."""
 AT_ONCE = 16
 """Episodes whose boards are asked for at a time."""
-START = "(function start() { window.ortamGroup ? window.ortamGroup(element, server) : setTimeout(start, 20); })();"
 
 KEYS = (("← →", "turn"), ("Space", "play or pause"), ("Home End", "start, end"), ("P", "where they part"),
         ("↑ ↓", "group"), ("S", "next order"), ("C", "compare the best with the worst"), ("?", "this help"))
@@ -74,7 +73,7 @@ def build(store, launcher) -> None:
         return compared(store, *(str(asked.get(name, "")) for name in ("run", "one", "other")))
 
     shell.html(f'<div class="o-group-page"><div data-slot="group">{shell.skeleton(4, tall=True)}</div>'
-               f'{group_parts.keys(KEYS)}</div>', js_on_load=START, server_functions=[look, boards, compare])
+               f'{shell.keys(KEYS)}</div>', ["ortamGroup"], server_functions=[look, boards, compare])
 
 
 def answer(store, search: str) -> dict[str, Any]:

@@ -70,13 +70,6 @@ def page(shown: Shown) -> str:
             f'<div data-slot="pair"></div>{transport(_marks(shown), shown.last)}')
 
 
-def keys(rows: Sequence[tuple[str, str]]) -> str:
-    drawn = "".join(f"<div><dt>{' '.join(f'<kbd class=o-kbd>{key}</kbd>' for key in pressed.split())}</dt><dd>{does}</dd>"
-                    "</div>" for pressed, does in rows)
-    return (f'<dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{drawn}</dl>'
-            f'<form method="dialog"><button class="o-button">Close</button></form></dialog>')
-
-
 def dead_end(sentence: str, link: tuple[str, str]) -> str:
     return (f'<div class="o-dead-end"><h1 class="o-title">Group</h1>{shell.problem(sentence)}'
             f'<p><a class="o-link" href="{attribute(link[0])}">{link[1]}</a></p></div>')

@@ -28,7 +28,6 @@ HERE = Path(__file__).parent
 CSS = [HERE / "launch.css", *terms.CSS, *trial.CSS, *check.CSS]
 JS = [*terms.JS, *trial.JS, *check.JS, HERE / "launch.js"]
 
-START = "(function begin() { window.ortamLaunch ? window.ortamLaunch(element, server) : setTimeout(begin, 20); })()"
 READ_ONLY = "This site only shows runs; start it without --read-only to launch one."
 
 Problem = dict[str, str]
@@ -55,7 +54,7 @@ def build(store, launcher) -> None:
     checks = check.functions(read, problem, allowed=launcher is not None)
     editing = [*terms.functions(store, launcher is not None),
                trial.function(store, read, wrong_terms, problem, allowed=launcher is not None)]
-    shell.html(form, js_on_load=START, server_functions=[begin, saved, look, launch, *editing, *checks])
+    shell.html(form, ["ortamLaunch"], server_functions=[begin, saved, look, launch, *editing, *checks])
 
 
 def started(store, asked: dict[str, str]) -> dict[str, Any]:

@@ -127,11 +127,5 @@
     await ask("notes");
   });
 
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "n" || event.ctrlKey || event.metaKey || event.altKey || !now?.slot.isConnected) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-    if (document.querySelector("dialog[open]")) return;
-    event.preventDefault();
-    edit();
-  });
+  window.ortamKeys(document, (key) => key === "n" && now?.slot.isConnected && edit);
 })();

@@ -51,8 +51,8 @@ window.ortamPlay = (root, server) => {
   // --------------------------------------------------------------------------------------------------------- a game
 
   const trouble = (html) => { slots.trouble.innerHTML = html; };
-  const lost = () => trouble('<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server doesn\'t answer.'
-    + '</span><span class="o-muted">The game waits for a quarter of an hour. Try again when the server is back.</span></div>');
+  const lost = () => slots.trouble.replaceChildren(window.ortamUnanswered("The game waits for a quarter of an hour. Try again when the "
+    + "server is back."));
   const remember = () => { try { sessionStorage.setItem(KEPT, JSON.stringify({ id: game?.id, at: location.search })); } catch { /* forbidden */ } };
   const waits = (yes) => { busy = yes; page.classList.toggle("o-busy", yes); };
 

@@ -20,7 +20,6 @@ HERE = Path(__file__).parent
 CSS = [HERE / "play.css"]
 JS = [HERE / "play.js"]
 
-START = "(function begin() { window.ortamPlay ? window.ortamPlay(element, server) : setTimeout(begin, 20); })()"
 READ_ONLY = "This site only shows runs; start it without --read-only to play."
 GAMES = 20
 """Tasks of a baseline."""
@@ -82,7 +81,7 @@ def build(store, launcher) -> None:
     def news(asked: Asked, seat: Seat) -> Answer:
         return play_parts.news(seat, asked.get("known"))
 
-    shell.html(page(read_only=launcher is None), js_on_load=START,
+    shell.html(page(read_only=launcher is None), ["ortamPlay"],
                server_functions=[about, begin, look, call, advance, end, compare, compared])
 
 

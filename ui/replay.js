@@ -7,7 +7,7 @@
 window.ortamReplay = (element, server) => {
   const root = element.querySelector(".o-replay");
   const slots = Object.fromEntries([...root.querySelectorAll("[data-slot]")].map((slot) => [slot.dataset.slot, slot]));
-  const dialog = root.querySelector("dialog"), forking = root.querySelector(".o-fork");
+  const forking = root.querySelector(".o-fork");
   let shown = null;          // the player on screen, with its parts by turn
   let view = "turn", ticket = 0;
 
@@ -80,10 +80,8 @@ window.ortamReplay = (element, server) => {
     if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
   }
 
-  const { stop, acts: moves, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
-  const acts = {
-    ...moves, fork, forkBy, help: () => dialog.showModal(),
-  };
+  const { stop, acts: moves, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
+  const acts = { ...moves, fork, forkBy };
 
   // --------------------------------------------------------------------------------------- other episodes, other lists
 
@@ -107,7 +105,7 @@ window.ortamReplay = (element, server) => {
       if (shown) await Promise.all([peers(mine), forks(mine)]);
       else slots.group.innerHTML = "";
     } catch (error) {
-      if (mine === ticket) lost(address, error);
+      if (mine === ticket) lost(() => open(address, { push, list, inside }), error);
     } finally {
       clearTimeout(busy);
       if (mine === ticket) root.classList.remove("o-busy");
@@ -125,15 +123,14 @@ window.ortamReplay = (element, server) => {
     stop();
     const place = forking.querySelector("[data-slot=fork]");
     place.innerHTML = '<div class="o-skeleton" role="status" aria-label="Loading"><i></i><i></i></div>';
-    forking.showModal();
+    if (!forking.open) forking.showModal();
     forking.querySelector("h2").textContent = shown.turn ? `Go on from turn ${shown.turn}` : "Go on from the start";
     try {
       place.innerHTML = await server.fork({ run: decodeURIComponent(shown.player.dataset.run), id: shown.id, turn: shown.turn });
       place.querySelector("a")?.focus();
     } catch (error) {
       console.error(error);
-      place.innerHTML = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server didn\'t answer.' +
-        '</span><span class="o-muted">It may have stopped or be busy; try again.</span></div>';
+      place.replaceChildren(window.ortamUnanswered("It may have stopped or be busy.", fork));
     }
   }
 
@@ -148,8 +145,7 @@ window.ortamReplay = (element, server) => {
       else place.innerHTML = answer.problem;
     } catch (error) {
       console.error(error);
-      button.disabled = false;
-      button.textContent = "Start it";
+      place.replaceChildren(window.ortamUnanswered("It may have stopped or be busy.", fork));
     }
   }
 
@@ -158,12 +154,9 @@ window.ortamReplay = (element, server) => {
     if (mine === ticket) slots.group.innerHTML = strip;
   }
 
-  function lost(address, error) {
+  function lost(again, error) {
     console.error(error);
-    slots.player.innerHTML = '<div class="o-problem o-error" role="alert"><i aria-hidden="true">!</i><span>The server didn\'t ' +
-      'answer.</span><span class="o-muted">It may have stopped or be busy. <button type="button" class="o-button o-small">Try ' +
-      'again</button></span></div>';
-    slots.player.querySelector("button").onclick = () => open(address, { push: false });
+    slots.player.replaceChildren(window.ortamUnanswered("It may have stopped or be busy.", again));
     shown = null;
   }
 
@@ -192,10 +185,9 @@ window.ortamReplay = (element, server) => {
   root.addEventListener("click", (event) => {
     if (event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const act = event.target.closest("[data-do]");
-    if (act) return acts[act.dataset.do](act);
+    if (act) return acts[act.dataset.do]?.(act);
     const tab = event.target.closest(".o-tabs [data-view]");
     if (tab) return look(tab.dataset.view);
-    if (event.target === dialog || event.target === forking) return event.target.close();
     const link = event.target.closest("a[href]");
     if (link && new URL(link.href).pathname === location.pathname) {
       event.preventDefault();
@@ -222,23 +214,13 @@ window.ortamReplay = (element, server) => {
   });
 
   const keys = {
-    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": acts.help,
-    ArrowUp: () => press("prev"), ArrowDown: () => press("next"),
+    ...moving, ArrowUp: () => press("prev"), ArrowDown: () => press("next"),
     t: () => look(view === "turn" ? "transcript" : "turn"), "/": () => slots.list.querySelector("[name=find]")?.focus(),
     f: fork, g: () => { const whole = slots.group.querySelector("[data-go=group]"); if (whole) location.href = whole.href; },
   };
   const press = (way) => { const link = slots.player.querySelector(`a[data-go=${way}]`); if (link) go(link); };
 
-  function key(event) {
-    if (!root.isConnected) return document.removeEventListener("keydown", key);
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || forking.open) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-    if (event.key === " " && event.target.closest("button, summary, a")) return;
-    if (!(event.key in keys) || (!shown && event.key !== "/")) return;
-    event.preventDefault();
-    keys[event.key]();
-  }
-  document.addEventListener("keydown", key);
+  window.ortamKeys(root, (key) => (shown || key === "/") && keys[key]);
   window.addEventListener("popstate", () => root.isConnected && open(location.href, { push: false }));
 
   open(location.href, { push: false });

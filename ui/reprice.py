@@ -18,7 +18,6 @@ HERE = Path(__file__).parent
 CSS = [HERE / "reprice.css"]
 JS = [HERE / "reprice.js"]
 
-START = "(function begin() { window.ortamReprice ? window.ortamReprice(element, server) : setTimeout(begin, 20); })()"
 COLOURS = 7
 """Of lines, in watch.css."""
 
@@ -31,8 +30,7 @@ def build(store, launcher) -> None:
         return priced(store, asked)
 
     page = (HERE / "reprice.html").read_text("utf-8").replace("PLOTLY", watch.script()).replace("EDITOR", terms.editor())
-    shell.html(page, js_on_load=START,
-               server_functions=[begin, price, *terms.functions(store, launcher is not None)])
+    shell.html(page, ["ortamReprice"], server_functions=[begin, price, *terms.functions(store, launcher is not None)])
 
 
 def begun(store, ref: str, rewards: str = "", may_launch: bool = True) -> dict[str, Any]:

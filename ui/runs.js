@@ -1,26 +1,15 @@
-/* The list of runs: asks what changed while the page is looked at, and at once when something is typed. */
+/* The list of runs: asks what changed, and at once when something is typed. */
 window.ortamRuns = (root, server) => {
   const list = root.querySelector("[data-list]"), search = root.querySelector("input[type=search]");
   if (!list || list.dataset.ready) return;
   list.dataset.ready = "yes";
   document.title = "Runs · Ortam";
   const EVERY = 2500;
-  const trouble = root.querySelector("[data-trouble]");
-  const answers = (well) => { trouble.hidden = well; list.classList.toggle("o-stale", !well); };
-  let mark = "", asked = 0, timer = null;
-  const look = async () => {
-    clearTimeout(timer);
-    const mine = ++asked;
-    try {
-      const answer = await server.look({ search: search.value, mark });
-      if (mine !== asked) return;
-      if (answer.html !== undefined) { list.innerHTML = answer.html; mark = answer.mark; ticked(); }
-      answers(true);
-    } catch {
-      if (mine === asked) answers(false);
-    }
-    if (!document.hidden) timer = setTimeout(look, EVERY);
-  };
+  let mark = "", typing = 0;
+  const asking = window.ortamAsking(root, async () => {
+    const answer = await server.look({ search: search.value, mark });
+    if (answer.html !== undefined) { list.innerHTML = answer.html; mark = answer.mark; ticked(); }
+  }, () => EVERY);
   const remember = () => {
     const address = new URL(location);
     search.value ? address.searchParams.set("q", search.value) : address.searchParams.delete("q");
@@ -40,10 +29,7 @@ window.ortamRuns = (root, server) => {
     ticked();
   });
   search.value = new URLSearchParams(location.search).get("q") ?? "";
-  search.addEventListener("input", () => { remember(); clearTimeout(timer); timer = setTimeout(look, 120); });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) { event.preventDefault(); search.focus(); }
-  });
-  look();
+  search.addEventListener("input", () => { remember(); clearTimeout(typing); typing = setTimeout(asking.now, 120); });
+  window.ortamKeys(root, (key) => key === "/" && (() => search.focus()));
+  asking.now();
 };

@@ -17,7 +17,6 @@ HERE = Path(__file__).parent
 CSS = [HERE / "runs.css"]
 JS = [HERE / "runs.js"]
 
-START = "(function begin() { window.ortamRuns ? window.ortamRuns(element, server) : setTimeout(begin, 20); })()"
 COMPARE = '<a class="o-button o-hidden" data-compare>Compare</a>'
 MOST = 100
 """Runs in the list; searching narrows it."""
@@ -32,16 +31,14 @@ def build(store, launcher) -> None:
         mark = hashlib.sha256(page.encode()).hexdigest()[:16]
         return {} if mark == asked.get("mark") else {"html": page, "mark": mark}
 
-    shell.html(frame(read_only=launcher is None), js_on_load=START, server_functions=[look])
+    shell.html(frame(read_only=launcher is None), ["ortamRuns"], server_functions=[look])
 
 
 def frame(read_only: bool) -> str:
     button = "" if read_only else f'{arrivals.BUTTON}<a class="o-button o-primary" href="/launch">New run</a>'
-    trouble = shell.problem("The server doesn't answer.", "This list is as it was, and is asked for again every few "
-                            "seconds. If that doesn't help, start python app.py again; training goes on without it.")
     return ('<div class="o-runs-top"><h1 class="o-title">Runs</h1><input type="search" class="o-runs-search" '
             'aria-label="Search runs" placeholder="Name, model, environment or status" autocomplete="off" '
-            f'spellcheck="false">{COMPARE}{button}</div><div data-trouble hidden>{trouble}</div>'
+            f'spellcheck="false">{COMPARE}{button}</div>'
             f"<div data-list>{shell.skeleton(8)}</div>{'' if read_only else arrivals.dialog()}")
 
 

@@ -34,13 +34,20 @@ def header(path: str, note: str = "") -> str:
             f'{SUN_AND_MOON}</button></div></header>')
 
 
-def html(value: str = "", **kwargs):
-    """A gr.HTML without Gradio's box, padding and prose styles. `value` is markup: escape what goes into it."""
+def html(value: str = "", scripts: Sequence[str] = (), **kwargs):
+    """A gr.HTML without Gradio's box, padding and prose styles. `value` is markup: escape what goes into it. `scripts` are
+    called with the element and `server_functions` as soon as they are there: `ortamRuns` is window.ortamRuns."""
     import gradio as gr
 
     classes = ["o-plain", *kwargs.pop("elem_classes", [])]
     return gr.HTML(value, apply_default_css=False, padding=False, container=False, elem_classes=classes,
-                   js_on_load=kwargs.pop("js_on_load", None), **kwargs)
+                   js_on_load=_begin(scripts) if scripts else None, **kwargs)
+
+
+def _begin(scripts: Sequence[str]) -> str:
+    return (f"(function begin() {{ const names = {list(scripts)}; if (!names.every((name) => window[name])) return "
+            "setTimeout(begin, 20); const asked = window.ortamAnswers(server); "
+            "for (const name of names) window[name](element, asked); })()")
 
 
 def problem(title: str, remedy: str = "", kind: str = "error") -> str:
@@ -63,6 +70,16 @@ def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) ->
     """`button` is (label, address)."""
     link = f'<a class="o-button o-primary" href="{escape(button[1])}">{escape(button[0])}</a>' if button else ""
     return f'<div class="o-empty"><b>{escape(title)}</b><p>{escape(what_to_do)}</p>{link}</div>'
+
+
+def keys(rows: Iterable[tuple[str, str]]) -> str:
+    """The dialog that `?` opens by keys.js: ("← →", "turn") are two keys, and what they do."""
+    listed = ""
+    for pressed, does in rows:
+        signs = " ".join(f'<kbd class="o-kbd">{escape(key)}</kbd>' for key in pressed.split())
+        listed += f"<div><dt>{signs}</dt><dd>{escape(does)}</dd></div>"
+    return (f'<dialog class="o-dialog o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{listed}</dl>'
+            '<form method="dialog"><button class="o-button">Close</button></form></dialog>')
 
 
 def skeleton(lines: int = 4, tall: bool = False) -> str:

@@ -28,6 +28,7 @@ window.ortamTransport = (root, { now, turn, marked = () => root }) => {
 
   const to = (place) => () => { stop(); turn(place()); };
   const acts = { first: to(() => 0), last: to(() => now().last), back: to(() => now().turn - 1), on: to(() => now().turn + 1), play };
+  const keys = { ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play };
 
   const at = (event, { scrub, last }) => {
     const box = scrub.getBoundingClientRect();
@@ -46,5 +47,5 @@ window.ortamTransport = (root, { now, turn, marked = () => root }) => {
   });
   root.addEventListener("change", (event) => { if (event.target.matches(".o-speed")) speed = +event.target.value; });
 
-  return { stop, acts, drawn: (choice) => { choice.value = String(speed); } };   // `drawn`: a choice of speeds that is new
+  return { stop, acts, keys, drawn: (choice) => { choice.value = String(speed); } };   // `drawn`: a choice of speeds that is new
 };

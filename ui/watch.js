@@ -5,12 +5,12 @@ window.ortamWatch = (element, server) => {
   if (page.dataset.begun) return;
   page.dataset.begun = "1";
   const query = new URLSearchParams(location.search);
-  const TICK = 2000, PLAYING = 1000, IDLE = 10000, CARDS = 9, LINES = 3000;
+  const LIVE = 2000, PLAYING = 1000, ENDED = 10000, CARDS = 9, LINES = 3000;
 
   let run = query.get("id") ?? "";
   let have = { version: "", parts: {}, newest: 0 };
   const cursors = { learning: null, play: null };
-  let tab = "", chosen = false, logAt = null, live = true, gone = false, misses = 0, timer = 0, asking = false, again = false, told0 = 0;
+  let tab = "", chosen = false, logAt = null, live = true, gone = false, told0 = 0;
 
   /* ------------------------------------------------------------------------------------------------- asking */
 
@@ -19,36 +19,13 @@ window.ortamWatch = (element, server) => {
     charts: Object.fromEntries(["learning", "play", tab].filter((name) => name in cursors).map((name) => [name, cursors[name]])),
   });
 
-  const tick = async () => {
-    if (!element.isConnected) return;
-    if (asking) { again = true; return; }
-    clearTimeout(timer);
-    asking = true;
-    try {
-      const told = await server.look(question());
-      if (!told?.version) throw told;
-      misses = 0;
-      await apply(told);
-    } catch (problem) {
-      if (problem instanceof Error) console.error(problem);
-      misses += 1;
-      if (problem?.detail === "Function not found." && misses > 1) return location.reload();
-    }
-    asking = false;
-    const away = one(".o-away");
-    away.classList.toggle("o-hidden", misses < 2);
-    if (misses >= 2) away.textContent = "The server doesn't answer. The run goes on without it; this page keeps trying.";
-    if (again) { again = false; return tick(); }
-    const wait = misses ? Math.min(IDLE, TICK * misses) : !live || gone ? IDLE : lane.playing ? PLAYING : TICK;
-    timer = setTimeout(tick, document.hidden ? Math.max(wait, IDLE) : wait);
-  };
-
-  const soon = () => { clearTimeout(timer); return tick(); };
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) soon(); });
+  const asking = window.ortamAsking(page, async () => apply(await server.look(question())),
+    () => !live || gone ? ENDED : lane.playing ? PLAYING : LIVE);
+  const soon = asking.now;
 
   /* ---------------------------------------------------------------------------------------- what came back */
 
-  const apply = async (told) => {
+  const apply = (told) => {
     page.removeAttribute("aria-busy");
     gone = "gone" in told;
     page.classList.toggle("o-is-gone", gone);
@@ -73,7 +50,7 @@ window.ortamWatch = (element, server) => {
     const waiting = !told.episodes;
     if (!chosen && tab !== (waiting ? "log" : "terms")) {
       open(waiting ? "log" : "terms");
-      again = true;
+      soon();
     }
     page.classList.toggle("o-is-waiting", waiting);
     page.classList.toggle("o-is-live", live);
@@ -81,7 +58,7 @@ window.ortamWatch = (element, server) => {
     document.title = `${live && told.step ? `${told.step}/${told.steps} ` : ""}${told.name} · Ortam`;
     if (told.cards) cards(told);
     one("[data-count]").textContent = told.episodes ? `${told.episodes.toLocaleString("en")} ${live ? "so far" : "in all"}` : "";
-    if (told.view && !view.is(told.view)) { again = true; have.version = ""; clocks(); return; }
+    if (told.view && !view.is(told.view)) { soon(); have.version = ""; clocks(); return; }
     if (told.charts) describe(told);
     for (const [name, points] of Object.entries(told.points ?? {})) {
       if (points.whole) sections[name].view(view.drawn());
@@ -114,7 +91,7 @@ window.ortamWatch = (element, server) => {
   };
   const beat = setInterval(() => {
     if (!element.isConnected) return clearInterval(beat);
-    if (live && !gone && !misses) clocks();
+    if (live && !gone && !asking.misses) clocks();
   }, 1000);
 
   const cards = (told) => {
@@ -295,7 +272,7 @@ window.ortamWatch = (element, server) => {
   const wanted = location.hash.slice(1);
   chosen = tabs.some((button) => button.dataset.tab === wanted);
   open(chosen ? wanted : "terms");
-  tick().then(() => {
+  soon().then(() => {
     if (tab === "spec") spec();
     const step = query.get("step");
     if (step && /^\d+$/.test(step)) openStep(Number(step));

@@ -37,7 +37,6 @@ PAGE = 512
 """Episodes of a step shown at once, whole groups."""
 LAST_LINES = 14
 """Of the log, under what went wrong."""
-START = "(function begin() { window.ortamWatch ? window.ortamWatch(element, server) : setTimeout(begin, 20); })()"
 
 
 def plotly() -> Path:
@@ -119,10 +118,9 @@ def build(store, launcher) -> None:
         return {}
 
     shell.html(
-        "",
+        scripts=["ortamWatch"],
         html_template=(HERE / "watch.html").read_text("utf-8").replace("PLOTLY", script()),
         elem_id="o-watch",
-        js_on_load=START,
         server_functions=[look, step, spec, stop, end],
     )
 

@@ -15,7 +15,7 @@ BUTTON = '<button class="o-button" type="button" data-import>Import</button>'
 def dialog() -> str:
     options = "".join(f'<option value="{name}">{label}</option>' for name, label in FORMATS.items())
     return (
-        '<dialog class="o-import" aria-label="Import episodes"><form><div><h2 class="o-h2">Import episodes</h2>'
+        '<dialog class="o-dialog o-import" aria-label="Import episodes"><form><div><h2 class="o-h2">Import episodes</h2>'
         '<p class="o-lede">Episodes of elsewhere become a run of their own, to replay and compare. Nothing in the file is '
         "run or fetched; lines that can't be read are skipped and named.</p></div>"
         '<div class="o-drop"><b>Choose a file, or drop it here</b><span class="o-muted o-small">JSON lines, JSON or Parquet'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ui import shell
 from ui.replay import KEYS
-from ui.written import attribute, text
+from ui.written import attribute
 
 HERE = Path(__file__).parent
 UI = HERE.parent
@@ -26,7 +26,7 @@ def _styles() -> str:
 
 @cache
 def _script() -> str:
-    return "\n".join(path.read_text("utf-8") for path in (HERE.parent / "transport.js", HERE / "offline.js"))
+    return "\n".join(path.read_text("utf-8") for path in (UI / "keys.js", UI / "transport.js", HERE / "offline.js"))
 
 
 def policy() -> str:
@@ -37,6 +37,7 @@ def policy() -> str:
 
 def document(title: str, head: str, players: Sequence[str], more: str = "") -> str:
     """`head` stands above the player, `more` below it; each of `players` is drawn when it is chosen by its number."""
+    keys = shell.keys(row for row in KEYS if row[0] in PLAYER_KEYS)
     kept = "".join(f'<template data-n="{n}">{player}</template>' for n, player in enumerate(players))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -46,17 +47,10 @@ def document(title: str, head: str, players: Sequence[str], more: str = "") -> s
         f'<body><header class="o-header"><div><span class="o-brand">{shell.LOGO}<span>Ortam</span></span>'
         f'<span class="o-nav"></span><button class="o-icon" id="o-theme" type="button" aria-label="Light or dark" '
         f'title="Light or dark">{shell.SUN_AND_MOON}</button></div></header>'
-        f'<main class="o-plain o-offline o-replay">{head}<div data-slot="player"></div>{more}{_keys()}</main>{kept}'
+        f'<main class="o-plain o-offline o-replay">{head}<div data-slot="player"></div>{more}{keys}</main>{kept}'
         f"<script>{_script()}</script></body></html>\n")
 
 
 def text_only(written: str) -> str:
     """For <title>, which holds no marks."""
     return attribute(written[:200])
-
-
-def _keys() -> str:
-    rows = "".join(f"<div><dt>{''.join(f'<kbd class=o-kbd>{key}</kbd> ' for key in pressed.split())}</dt>"
-                   f"<dd>{text(does)}</dd></div>" for pressed, does in KEYS if pressed in PLAYER_KEYS)
-    return (f'<dialog class="o-keys" aria-label="Keys"><h2 class="o-h2">Keys</h2><dl>{rows}</dl>'
-            f'<form method="dialog"><button class="o-button">Close</button></form></dialog>')

@@ -22,15 +22,6 @@
 
   const size = (n) => n < 1000 ? `${n} B` : n < 1e6 ? `${Math.round(n / 1000)} kB` : `${(n / 1e6).toFixed(1)} MB`;
 
-  function problem(text) {
-    const box = document.createElement("div");
-    box.className = "o-problem o-error";
-    box.setAttribute("role", "alert");
-    box.innerHTML = '<i aria-hidden="true">!</i><span></span>';
-    box.lastChild.textContent = text;
-    return box;
-  }
-
   function send() {
     const { file, format, said, bar, at } = parts();
     const one = file.files[0], there = at.value.trim();
@@ -51,7 +42,7 @@
       sending = null;
       bar.hidden = true;
       if (answer.html) said.innerHTML = answer.html;
-      else said.replaceChildren(problem(answer.problem ?? "The server didn't take the file. It may have stopped or be busy; try again."));
+      else said.replaceChildren(window.ortamProblem(answer.problem ?? "The server didn't take the file. It may have stopped or be busy; try again."));
       if (answer.html) file.value = at.value = "";
       chosen();
     };
@@ -62,7 +53,7 @@
   document.addEventListener("click", (event) => {
     const dialog = parts()?.dialog;
     if (event.target.closest?.("[data-import]")) dialog.showModal();
-    if (event.target === dialog || event.target.closest?.("[data-close-import]")) dialog.close();
+    if (event.target.closest?.("[data-close-import]")) dialog.close();
   });
   document.addEventListener("change", (event) => { if (event.target.closest?.(".o-import input[type=file]")) chosen(); });
   document.addEventListener("input", (event) => { if (event.target.closest?.(".o-import [name=at]")) chosen(); });

@@ -1,7 +1,7 @@
 /* A shared file: shows one of the episodes it holds, turn k of it. Nothing is asked of anyone. */
 (() => {
   const root = document.querySelector(".o-offline"), slot = root.querySelector("[data-slot=player]");
-  const dialog = root.querySelector("dialog"), kept = [...document.querySelectorAll("template[data-n]")];
+  const kept = [...document.querySelectorAll("template[data-n]")];
   let shown = null, view = "turn";
 
   const dark = (yes) => { for (const el of [document.documentElement, document.body]) el.classList.toggle("dark", yes); };
@@ -62,17 +62,13 @@
     if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
   }
 
-  const { stop, acts: moves, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
-  const acts = {
-    ...moves, help: () => dialog.showModal(),
-  };
+  const { stop, acts, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
 
   root.addEventListener("click", (event) => {
     const act = event.target.closest("[data-do]");
     if (act) return acts[act.dataset.do]?.();
     const tab = event.target.closest(".o-tabs [data-view]");
     if (tab) return look(tab.dataset.view);
-    if (event.target === dialog) return dialog.close();
     const link = event.target.closest("a[href^='#']");
     if (link) {
       event.preventDefault();
@@ -85,17 +81,9 @@
   });
 
   const keys = {
-    ArrowLeft: acts.back, ArrowRight: acts.on, Home: acts.first, End: acts.last, " ": acts.play, "?": acts.help,
-    ArrowUp: () => open(shown.n - 1), ArrowDown: () => open(shown.n + 1), t: () => look(view === "turn" ? "transcript" : "turn"),
+    ...moving, ArrowUp: () => open(shown.n - 1), ArrowDown: () => open(shown.n + 1), t: () => look(view === "turn" ? "transcript" : "turn"),
   };
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || !shown) return;
-    if (event.target.closest("input, textarea, select")) return;
-    if (event.key === " " && event.target.closest("button, summary, a")) return;
-    if (!(event.key in keys)) return;
-    event.preventDefault();
-    keys[event.key]();
-  });
+  window.ortamKeys(root, (key) => shown && keys[key]);
 
   open(0);
   if (root.querySelector(".o-side")) {       // a group shows first how all of it ended
