@@ -12,7 +12,10 @@ from backend.records import Episode, EpisodeStatus, Fault, Policy
 
 LONGEST = 64_000_000
 """Bytes of a line that are read; a longer one is skipped."""
-
+PIECE = 1_000_000
+"""Bytes of the rest of such a line that are read at a time."""
+MOST_VALUES = 4_000_000
+"""Of a line: what takes three bytes there may take 70 in memory."""
 
 Made = TypeVar("Made")
 
@@ -105,13 +108,16 @@ def rows(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, An
         while line := file.readline(LONGEST):
             number += 1
             if len(line) == LONGEST and not line.endswith(b"\n"):
-                while len(rest := file.readline(LONGEST)) == LONGEST and not rest.endswith(b"\n"):
+                while len(rest := file.readline(PIECE)) == PIECE and not rest.endswith(b"\n"):
                     pass
                 skip(number, f"it is longer than {LONGEST // 1_000_000} MB")
                 continue
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if not line.strip():
+                continue
+            if _crowded(line):
+                skip(number, f"it holds more than {MOST_VALUES // 1_000_000} million values")
                 continue
             try:
                 value = json.loads(line.decode("utf-8", "surrogatepass"))
@@ -128,8 +134,9 @@ def rows(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, An
 def listed(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, Any]]:
     """The same, and the entries of a file that is one JSON list of objects."""
     if path.suffix == ".json" and path.stat().st_size <= LONGEST:
+        read = path.read_bytes()
         try:
-            whole = json.loads(path.read_bytes())
+            whole = None if _crowded(read) else json.loads(read)
         except (ValueError, RecursionError):
             whole = None
         if isinstance(whole, list) and not any(isinstance(entry, dict) and "role" in entry for entry in whole):
@@ -139,6 +146,11 @@ def listed(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, 
             yield 1, whole
             return
     yield from rows(path, skip)
+
+
+def _crowded(written: bytes) -> bool:
+    """Told without parsing it; a comma or a bracket in a text counts too."""
+    return sum(map(written.count, (b",", b"[", b"{"))) > MOST_VALUES
 
 
 def number(value: Any) -> float | None:

@@ -13,6 +13,8 @@ from backend.errors import OrtamError
 from backend.exchange.conversation import Conversation, Odd, checked, each, listed, number, split, whole, word
 from backend.records import Episode, Fault
 
+LONGEST_METADATA = 1_000_000
+"""Bytes; a longer one is torn."""
 FILES = ("results.jsonl", "traces.jsonl")
 OF_THE_ENGINE = ("Model", "Provider", "Overlong", "Response", "API")
 """Words in the names of errors that came from generation, not from the environment."""
@@ -38,7 +40,8 @@ def _conversations(row: Any, told: Mapping[str, Any]) -> list[Conversation]:
 def _metadata(path: Path) -> Mapping[str, Any]:
     """metadata.json beside the results names model and environment."""
     try:
-        told = json.loads((path.parent / "metadata.json").read_bytes())
+        with open(path.parent / "metadata.json", "rb") as file:
+            told = json.loads(file.read(LONGEST_METADATA))
     except (OSError, ValueError, RecursionError):
         return {}
     return told if isinstance(told, Mapping) else {}

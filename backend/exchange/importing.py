@@ -11,11 +11,11 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from backend.errors import OrtamError
 from backend.exchange import completions, evaluated, kept, openai
@@ -37,6 +37,8 @@ READERS: dict[str, Reader] = {"openai": openai, "verifiers": evaluated, "trl": c
 ID = "imported"
 """Of the environment, where the file names none."""
 BATCH = 200
+MOST_HELD = 16_000_000
+"""Characters of the episodes that are recorded together, about."""
 MOST_SKIPPED = 1000
 """Skipped lines that are named; more are counted."""
 MOST_STEPS, MOST_IN_A_GROUP, MOST_EPISODES = 1_000_000, 1024, 65_536
@@ -73,14 +75,17 @@ def bring(store: Store, path: Path, format: str, name: str | None = None,
     with arriving(store.folder) as draft:
         making = _Making()
         with contextlib.closing(RunWriter(draft)) as writer:
-            batch = []
+            batch: list[Episode] = []
+            held = 0
             try:
                 for n, found in enumerate(READERS[format].read(path, skip), 1):
                     batch.append(making.episode(found))
+                    held += _length(batch[-1])
                     told(n)
-                    if len(batch) == BATCH:
+                    if len(batch) == BATCH or held > MOST_HELD:
                         _record(writer, batch)
                         batch.clear()
+                        held = 0
             except OSError as error:
                 raise OrtamError(f"{called} can't be read ({error.strerror or error})") from None
             _record(writer, batch)
@@ -103,6 +108,24 @@ def _record(writer: RunWriter, batch: list[Episode]) -> None:
     writer.record(batch)
     if writer.behind:
         raise OrtamError(f"{writer.folder.parents[1]} can't be written to; free space there and import again")
+
+
+def _length(episode: Episode) -> int:
+    """Characters of all its texts, about."""
+    length, left = 0, list[Any]([episode])
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            length += len(value)
+        elif isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
+        elif isinstance(value, BaseModel):
+            left.append(value.__dict__)
+        else:
+            length += 8
+    return length
 
 
 def name_allowed(name: str) -> str:

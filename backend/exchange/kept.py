@@ -9,6 +9,10 @@ from pydantic import ValidationError
 from backend.exchange import parquet
 from backend.exchange.conversation import Conversation, Odd, each, rows
 from backend.records import Episode
+from backend.refusals import refused
+
+LONGEST_NAME = 1000
+"""Characters: what is held of every episode until the end."""
 
 
 def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
@@ -27,6 +31,8 @@ def _whole(row: Any, made: Callable[[Any], Episode], seen: set[str]) -> Episode:
         episode = made(row)
     except (ValueError, RecursionError) as error:
         raise Odd(f"it isn't an episode ({_first(error)})") from None
+    if any(len(name) > LONGEST_NAME for name in (episode.id, episode.environment, episode.policy.name)):
+        raise Odd(f"its id, environment or policy is longer than {LONGEST_NAME} characters")
     if episode.id in seen:
         raise Odd(f"episode {episode.id!r:.60} was in the file already")
     counted = [episode.step, episode.attempt, episode.group, episode.sample, episode.tokens,
@@ -40,5 +46,4 @@ def _whole(row: Any, made: Callable[[Any], Episode], seen: set[str]) -> Episode:
 
 
 def _first(error: Exception) -> str:
-    told = error.errors()[0] if isinstance(error, ValidationError) else None
-    return f"{'.'.join(map(str, told['loc']))}: {told['msg']}" if told else str(error)
+    return str(refused(error, Episode) if isinstance(error, ValidationError) else error)

@@ -6,13 +6,16 @@ which the file's metadata says and `episode` undoes.
 """
 
 import contextlib
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from backend.errors import OrtamError
+from backend.exchange import pages
 from backend.exchange.choosing import Choice
+from backend.exchange.conversation import LONGEST
 from backend.records import Episode
 from backend.store import Run, codec
 
@@ -20,6 +23,14 @@ SUFFIX = ".parquet"
 FOR = "a typed row an episode, turns inside"
 ROWS = 256
 """Episodes held at a time."""
+TOGETHER = 32_000_000
+"""Bytes of a batch whose rows are made at once; those of a larger one are made one by one."""
+OBJECT = 64
+"""Bytes of a value in Python besides its text."""
+BUFFER = 1_000_000
+"""Packed bytes of a column that are held."""
+AS_DICTIONARIES = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}
+"""Encodings of texts that pyarrow reads into one; of a file with others, a row is read at a time."""
 SAID = {b"ortam": b"1", b"ortam.text": b"U+E0FF and four hex digits stand for a character UTF-8 can't hold or U+E0FF itself",
         b"ortam.json": b"task, policy, parent, prompt, start_facts, facts, scores, judged, fault and arguments are JSON"}
 
@@ -58,31 +69,82 @@ def written(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int,
 
 
 def rows(file: Any, skip: Callable[[int, str], None]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number, row), 1 is the first. A row is left out where Python has no value for one of its own, such as a far date."""
-    first = 1
-    for batch in file.iter_batches(ROWS):
-        try:
-            yield from enumerate(batch.to_pylist(), first)
-        except (ValueError, OverflowError):
+    """(number, row), 1 is the first. A row is left out that is too long, or where Python has no value for one of its own,
+    such as a far date."""
+    first, at_a_time = 1, ROWS if _as_dictionaries(file.metadata)[1] else 1
+    groups = range(file.metadata.num_row_groups)  # a batch across two would have two dictionaries, which lists can't have
+    for batch in itertools.chain.from_iterable(file.iter_batches(at_a_time, [group]) for group in groups):
+        whole, _ = _converted(batch, file) if _weight(batch) <= TOGETHER else (None, "")
+        if whole is not None:
+            yield from enumerate(whole, first)
+        else:
             for number in range(first, first + batch.num_rows):
-                try:
-                    row = batch.slice(number - first, 1).to_pylist()[0]
-                except (ValueError, OverflowError) as error:
-                    skip(number, f"it can't be read ({error})")
+                row = batch.take([number - first])  # of a slice, all that lies around it would be made into texts
+                if _weight(row) > LONGEST:
+                    skip(number, f"it is longer than {LONGEST // 1_000_000} MB")
+                    continue
+                made, why = _converted(row, file)
+                if made is None:
+                    skip(number, f"it can't be read ({why})")
                 else:
-                    yield number, row
+                    yield number, made[0]
         first += batch.num_rows
+
+
+def _converted(batch: Any, file: Any) -> tuple[list[dict[str, Any]] | None, str]:
+    """Rows, or why there are none."""
+    try:
+        return batch.cast(file.metadata.schema.to_arrow_schema()).to_pylist(), ""
+    except (ValueError, OverflowError) as error:
+        return None, str(error)
+
+
+def _as_dictionaries(metadata: Any) -> tuple[list[str], bool]:
+    """Columns of texts that can be read as dictionaries, and whether all can."""
+    texts: dict[str, set[str]] = {}
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            if chunk.physical_type == "BYTE_ARRAY":
+                texts.setdefault(chunk.path_in_schema, set()).update(chunk.encodings)
+    able = [path for path, encodings in texts.items() if encodings <= AS_DICTIONARIES]
+    return able, len(able) == len(texts)
+
+
+def _weight(values: Any) -> int:
+    """Bytes that a batch or an array of Arrow takes as Python's values, about; told without making them."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if isinstance(values, pyarrow.RecordBatch):
+        return sum(map(_weight, values.columns))
+    objects, kind = OBJECT * len(values), values.type
+    if types.is_dictionary(kind):
+        lengths = compute.binary_length(values.dictionary).take(values.indices)
+        return objects + (compute.sum(lengths.cast(pyarrow.int64())).as_py() or 0)
+    if types.is_struct(kind):
+        return objects + sum(map(_weight, values.flatten()))
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or types.is_map(kind):
+        return objects + _weight(values.flatten())
+    return objects + values.nbytes
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """pyarrow's ParquetFile. Raises OrtamError where it can't be read, to its end."""
+    """pyarrow's ParquetFile. Raises OrtamError where it can't be read, to its end, or not in little memory.
+
+    Texts come as dictionaries, so that one that stands in every row of a batch is held once.
+    """
     import pyarrow.parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path) as plain:
+            metadata = plain.metadata
+        if why := pages.refusal(path, metadata):
+            raise OrtamError(f"{path.name} can't be read: {why}")
+        texts, _ = _as_dictionaries(metadata)
+        with pyarrow.parquet.ParquetFile(path, metadata=metadata, read_dictionary=texts, buffer_size=BUFFER) as file:
             yield file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise OrtamError(f"{path.name} can't be read as Parquet ({str(error).splitlines()[0]})") from None
 
 
