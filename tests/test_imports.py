@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 EVERYTHING = {"ui", "backend.cli", "backend.executors", "backend.launcher", "backend.worker", "backend.store",
               "backend.records", "backend.errors", "backend.trusted", "backend.environments", "backend.rewards",
               "backend.signal", "backend.preflight", "backend.repricing", "backend.play", "backend.standings",
-              "backend.comparing", "backend.exchange"}
+              "backend.comparing", "backend.exchange", "backend.refusals"}
 
 ALLOWED = {
     "app": EVERYTHING,
@@ -24,10 +24,10 @@ ALLOWED = {
     "backend.cli": EVERYTHING - {"backend.cli"},
     "ui": {"backend.launcher", "backend.store", "backend.records", "backend.errors", "backend.environments",
            "backend.rewards", "backend.signal", "backend.preflight", "backend.repricing", "backend.play",
-           "backend.trusted", "backend.standings", "backend.comparing", "backend.exchange"},
-    "backend.exchange": {"backend.store", "backend.records", "backend.errors", "backend.environments"},
+           "backend.trusted", "backend.standings", "backend.comparing", "backend.exchange", "backend.refusals"},
+    "backend.exchange": {"backend.store", "backend.records", "backend.errors", "backend.environments", "backend.refusals"},
     "backend.launcher": {"backend.executors", "backend.store", "backend.records", "backend.errors",
-                         "backend.environments", "backend.rewards"},
+                         "backend.environments", "backend.rewards", "backend.refusals"},
     "backend.play": {"backend.environments", "backend.rewards", "backend.store", "backend.records", "backend.errors"},
     "backend.preflight": {"backend.environments", "backend.rewards", "backend.records", "backend.errors"},
     "backend.worker": {"backend.launcher", "backend.executors", "backend.store", "backend.records", "backend.errors"},
@@ -35,7 +35,7 @@ ALLOWED = {
     "backend.executors": {"backend.records", "backend.errors"},
     "backend.trainer": {"backend.environments", "backend.rewards", "backend.signal", "backend.store", "backend.records",
                         "backend.errors"},
-    "backend.store": {"backend.records", "backend.errors"},
+    "backend.store": {"backend.records", "backend.errors", "backend.refusals"},
     "backend.signal": {"backend.records", "backend.rewards"},
     "backend.repricing": {"backend.store", "backend.rewards", "backend.records", "backend.errors"},
     "backend.standings": {"backend.signal", "backend.store", "backend.records", "backend.errors"},
@@ -43,6 +43,7 @@ ALLOWED = {
     "backend.rewards": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.environments": {"backend.records", "backend.errors", "backend.trusted"},
     "backend.records": set(),
+    "backend.refusals": {"backend.records", "backend.errors"},
     "backend.errors": set(),
     "backend.trusted": set(),
 }

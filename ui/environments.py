@@ -20,6 +20,7 @@ from backend.errors import OrtamError
 from backend.launcher.known import Known, bring, known, whole
 from backend.launcher.trying import Attempt, Trying
 from backend.records import EnvironmentSpec
+from backend.refusals import refused
 from backend.store.shelf import LONGEST_NAME, SavedEnvironment, Shelf
 from ui import environment_cards as cards
 from ui import shell
@@ -231,10 +232,11 @@ def kept(shelf: Shelf, trying: Trying, asked: Answer) -> Answer:
         one = SavedEnvironment(name=str(asked.get("name") or ""), use=spec.use, options=spec.options,
                                note=str(asked.get("note") or ""), told=told)
     except ValidationError as error:
-        field = str(error.errors()[0]["loc"][0])
+        wrong = refused(error, SavedEnvironment)
+        field = wrong.field.partition(".")[0]
         title = SavedEnvironment.model_fields[field].title or field
         raise OrtamError("Give it a name first." if not asked.get("name") else
-                         f"{title}: {error.errors()[0]['msg'].removeprefix('Value error, ')}.") from None
+                         f"{title}: {str(wrong).partition(': ')[2]}.") from None
     shelf.save(one, was)
     return {"name": one.name, "query": urlencode({"saved": one.name})}
 

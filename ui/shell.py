@@ -61,9 +61,9 @@ def problem(title: str, remedy: str = "", kind: str = "error") -> str:
 
 def misread(error) -> str:
     """A question that a pydantic record refused, from an address somebody changed, as one sentence."""
-    wrong = error.errors()[0]
-    place = ".".join(map(str, wrong["loc"]))
-    return problem(f"The address can't be read: {place} is wrong ({wrong['msg']}).", "Open it anew from the list of runs.")
+    from backend.refusals import refused
+
+    return problem(f"The address can't be read: {refused(error)}.", "Open it anew from the list of runs.")
 
 
 def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) -> str:

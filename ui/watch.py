@@ -92,15 +92,20 @@ def build(store, launcher) -> None:
         return looked(store, asked, may_stop=launcher is not None)
 
     def step(asked: dict) -> dict:
-        question = AskedStep.model_validate(asked)
         try:
+            question = AskedStep.model_validate(asked)
             return {"html": step_of(store.run(question.run), question.step, question.first)}
+        except ValidationError as error:
+            return {"html": shell.misread(error)}
         except OrtamError as error:
             return {"html": shell.problem(str(error))}
 
     def spec(asked: dict) -> dict:
-        run = store.run(Asked.model_validate(asked).run)
-        return {"html": parts.spec_panel(run.id, run.spec_text)}
+        try:
+            run = store.run(Asked.model_validate(asked).run)
+            return {"html": parts.spec_panel(run.id, run.spec_text)}
+        except OrtamError as error:
+            return {"html": shell.problem(str(error))}
 
     def stop(asked: dict) -> dict:
         return act("stop", asked)

@@ -1,19 +1,18 @@
 """From what a person wrote to a RunSpec: a YAML text, a file, or the name of a shipped recipe."""
 
 import difflib
-import inspect
 import math
 import re
-import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from backend.errors import SpecError
-from backend.records import NAME, EnvironmentSpec, RewardTerm, RunSpec
+from backend.records import EnvironmentSpec, RewardTerm, RunSpec
+from backend.refusals import refused
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 HALF = re.compile("[\ud800-\udfff]")
@@ -103,7 +102,7 @@ def from_fields(data: dict[str, Any]) -> RunSpec:
     try:
         spec = RunSpec.model_validate(data)
     except ValidationError as error:
-        raise _sentence(error, data) from None
+        raise refused(error, RunSpec) from None
     _sound(spec.model_dump(), "")
     return spec
 
@@ -154,137 +153,3 @@ def _sound(value: Any, place: str) -> None:
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
     for key, inner in inside:
         _sound(inner, f"{place}.{key}" if place else str(key))
-
-
-# -------------------------------------------------------------------------------- pydantic's errors as one sentence
-
-
-def _sentence(error: ValidationError, data: dict) -> SpecError:
-    # An unknown field is usually a misspelt one, and then explains a missing one beside it.
-    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    first, rest = problems[0], problems[1:]
-    place, message = _explained(first)
-    others = [other for other in dict.fromkeys(_dotted(problem["loc"]) for problem in rest)
-              if not f"{place}.".startswith(f"{other}.")]
-    more = f" (also wrong: {', '.join(o for o in others[:3] if o)})" if any(others) else ""
-    return SpecError(place, message + more)
-
-
-def _explained(problem: Any) -> tuple[str, str]:
-    loc, kind, given = problem["loc"], problem["type"], problem["input"]
-    limits = problem.get("ctx", {})
-    place = _dotted(loc)
-    match kind:
-        case "union_tag_invalid":
-            return f"{place}.kind", f"must be one of {limits['expected_tags']}, not {_shown(limits['tag'])}"
-        case "union_tag_not_found":
-            return f"{place}.kind", f"is missing; write one of {_listed([*map(repr, _kinds(loc))])}"
-        case "extra_forbidden":
-            known = _fields(loc[:-1])
-            near = difflib.get_close_matches(str(loc[-1]), known, 1)
-            return place, f"there is no such field; {f'did you mean {near[0]}?' if near else f'use {_listed(known)}'}"
-        case "missing":
-            field = _field(loc)
-            return place, f"is missing; {_lower((field and (field.description or field.title)) or 'add it')}"
-        case "value_error":
-            said = problem["msg"].removeprefix("Value error, ")
-            first = said.split()[0]
-            if first in _fields(loc):
-                return (f"{place}.{first}" if place else first), said.removeprefix(first).strip()
-            return place, said
-        case "string_pattern_mismatch" if limits.get("pattern") == NAME:
-            return place, (f"{_shown(given)} can't be a name; use letters, digits, dash and underscore, beginning with "
-                           "a letter, at most 48")
-        case "string_pattern_mismatch":
-            field = _field(loc)
-            wanted = _lower((field and field.description) or "write something else")
-            return place, f"is empty; {wanted}" if given == "" else f"{_shown(given)} doesn't fit; {wanted}"
-        case "literal_error":
-            return place, f"must be {limits['expected']}, not {_shown(given)}"
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
-            limit = next(iter(limits.values()))
-            words = {"greater_than": "above", "greater_than_equal": "at least", "less_than": "below",
-                     "less_than_equal": "at most"}[kind]
-            return place, f"must be {words} {limit}, not {_shown(given)}"
-        case "string_type":
-            return place, f"must be text, not {_shown(given)}; put it in quotes"
-        case "string_too_short":
-            field = _field(loc)
-            return place, f"is empty; {_lower((field and field.description) or 'write something')}"
-        case "too_short":
-            return place, "needs at least one entry"
-        case "bool_type" | "bool_parsing":
-            return place, f"must be true or false, not {_shown(given)}"
-    if kind.startswith("int"):
-        return place, f"must be a whole number, not {_shown(given)}"
-    if kind.startswith("float") or kind == "finite_number":
-        return place, f"must be a number, not {_shown(given)}"
-    if kind in ("tuple_type", "list_type"):
-        return place, f"must be a list, not {_shown(given)}; write it as lines that begin with a dash"
-    if kind in ("model_type", "dict_type", "model_attributes_type"):
-        known = _fields(loc)
-        return place, f"must hold fields{f' such as {_listed(known[:3])}' if known else ''}, not {_shown(given)}"
-    return place, f"{problem['msg']}, not {_shown(given)}"
-
-
-def _dotted(loc: tuple) -> str:
-    return ".".join(str(part) for part in loc)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    if isinstance(value, (dict, list)):
-        return "a mapping" if isinstance(value, dict) else "a list"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _listed(names: typing.Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:].rstrip(".")
-
-
-def _field(loc: tuple):
-    record = _record(loc[:-1])
-    return record.model_fields.get(str(loc[-1])) if record else None
-
-
-def _fields(loc: tuple) -> list[str]:
-    record = _record(loc)
-    return list(record.model_fields) if record else []
-
-
-def _record(loc: tuple) -> type[BaseModel] | None:
-    """The record that a place in a RunSpec holds; the first of several kinds of record where none is named yet."""
-    return next(iter(_possible(loc)), None)
-
-
-def _possible(loc: tuple) -> list[type[BaseModel]]:
-    found: list[type[BaseModel]] = [RunSpec]
-    for part in loc:
-        if isinstance(part, int):
-            continue
-        if len(found) > 1:  # pydantic names which one it took
-            found = [record for record in found if _kind(record) == part]
-            continue
-        field = found[0].model_fields.get(part) if found else None
-        found = _records(field.annotation) if field else []
-    return found
-
-
-def _kinds(loc: tuple) -> list[str]:
-    return [_kind(record) for record in _possible(loc)]
-
-
-def _kind(record: type[BaseModel]) -> str:
-    return record.model_fields["kind"].default if "kind" in record.model_fields else ""
-
-
-def _records(annotation: Any) -> list[type[BaseModel]]:
-    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [record for inner in typing.get_args(annotation) for record in _records(inner)]

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from backend.errors import SpecError
 from backend.records import RunSpec
+from backend.refusals import refused
 
 # After a dash, an underscore or, as in accessToken, a lower-case letter.
 _SECRET_NAME = re.compile(r"(^|[_-]|(?-i:(?<=[a-z])(?=[A-Z])))(token|api[_-]?key|secret|password|passwd|credentials?|"
@@ -35,7 +36,7 @@ def from_kept_yaml(text: str) -> RunSpec:
         except ValidationError as error:
             unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
             if not unknown:
-                raise SpecError("", f"spec.yaml can't be read: {error.errors()[0]['msg']}") from None
+                raise SpecError("", f"spec.yaml can't be read: {refused(error, RunSpec)}") from None
             for place in unknown:
                 _drop(data, place)
     raise SpecError("", "spec.yaml can't be read")
