@@ -17,7 +17,8 @@ from backend.store.spec_file import from_kept_yaml
 from ui import arena, watch
 
 LIBRARY = re.compile("Input should|String should|should have|at most \\d+ (item|character)|Field required|Extra inputs|"
-                     "valid (string|integer|boolean|dictionary|list|number)|unable to|Value error|pydantic|does not match", re.IGNORECASE)
+                     "valid (string|integer|boolean|dictionary|list|number)|unable to|Value error|pydantic|does not match",
+                     re.IGNORECASE)
 
 
 class Everything(BaseModel):
