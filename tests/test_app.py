@@ -87,7 +87,7 @@ def test_every_page_stands_in_the_frame_before_gradio_starts(fetch, path):
     page = fetch(path)
     assert page.status_code == 200
     assert page.text.index("o-header") < page.text.index("<gradio-app")
-    assert "/o/style.css?v=" in page.text
+    assert "/o/ortam.css?v=" in page.text
 
 
 def test_a_page_names_no_address_elsewhere_that_a_browser_would_fetch(fetch):
@@ -100,7 +100,7 @@ def test_a_page_names_no_address_elsewhere_that_a_browser_would_fetch(fetch):
 
 def test_files_of_the_pages_are_served_and_kept_by_the_browser(fetch):
     links = re.findall(r"(/o/[^\"]+)", fetch("/").text)
-    assert len(links) >= 4
+    assert len(links) == len(set(links)) == 3
     for link in links:
         answer = fetch(link)
         assert answer.status_code == 200

@@ -283,7 +283,7 @@ def test_a_call_after_the_end_is_told_by_itself_and_is_no_failed_call(recorded, 
         with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
             file.execute("DELETE FROM tallies")
     told = sums.steps(run.path)
-    assert (told["tool_calls"], told["failures"], told["late_calls"]) == ((160,), (32,), (32,))
+    assert (told["tool_calls"], told["failures"], told["late_calls"]) == ([160], [32], [32])
     assert raised(run)["late_calls"].text == "20 % of the tool calls came after the end of their episode, and weren't played."
     assert raised(run)["failed_calls"].text == "20 % of the tool calls failed: 32 for a tool that doesn't exist."
     assert len(led_to(run, raised(run)["late_calls"])) == 32

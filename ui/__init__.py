@@ -7,7 +7,7 @@ inside its own Gradio route:
 
     CSS = [HERE / "runs.css"]       # optional: in <head> of every page, after style.css
     JS = [HERE / "runs.js"]         # optional: <script defer>; defines window.ortamRuns
-    FILES = [...]                   # optional: only served, at /o/<file name> (a big library, say)
+    EARLY = [plotly()]              # optional: a big script of others, fetched with this page while Gradio starts
 
     def build(store, launcher):     # launcher is None on a read-only site
         def look(asked: dict) -> dict: ...      # plain values in and out; in the script `await server.look({...})`
@@ -46,6 +46,7 @@ PAGES = (
 )
 """(path, title, module), in the order they are built."""
 
+
 SCRIPTS = ("shell.js", "asking.js", "keys.js", "transport.js")
 """Of all pages, before their own."""
 
@@ -74,7 +75,7 @@ def web(store, launcher=None):
     """The site in its frame, as an ASGI application. Only the files named by pages can be fetched from the disk."""
     import gradio as gr
     from fastapi import FastAPI, Request
-    from fastapi.responses import FileResponse, Response
+    from fastapi.responses import Response
 
     from ui import share
     from ui.share import routes
@@ -84,16 +85,17 @@ def web(store, launcher=None):
         return [path for page in (*(page for _, _, page in pages()), share) for path in getattr(page, what, ())]
 
     files = shell.Files([HERE / "style.css", *named("CSS")], [*(HERE / name for name in SCRIPTS), *named("JS")],
-                        [HERE / "icon.svg", *named("FILES")])
+                        [HERE / "icon.svg", *named("EARLY")],
+                        {f"/{path}": getattr(page, "EARLY", ()) for path, _, page in pages()})
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/o/{name}", include_in_schema=False)
     def file(name: str, request: Request):
-        if name not in files.paths:
+        if name not in files.content:
             return Response(status_code=404)
         headers = {"Cache-Control": "public, max-age=31536000", "Vary": "Accept-Encoding"}
         if "gzip" not in request.headers.get("accept-encoding", ""):
-            return FileResponse(files.paths[name], headers=headers)
+            return Response(files.content[name], media_type=guess_type(name)[0], headers=headers)
         return Response(files.packed(name), media_type=guess_type(name)[0],
                         headers={**headers, "Content-Encoding": "gzip"})
 
@@ -102,4 +104,4 @@ def web(store, launcher=None):
         warnings.filterwarnings("ignore", "SSR mode is not supported")  # said even where it is off
         gr.mount_gradio_app(app, site(store, launcher), path="/", theme=theme(), footer_links=[], run_history=False,
                             ssr_mode=False, show_error=True, pwa=False)
-    return shell.Frame(app, files.tags(), "" if launcher else "read only")
+    return shell.Frame(app, files.tags, "" if launcher else "read only")

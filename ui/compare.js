@@ -6,7 +6,6 @@ window.ortamCompare = (element, server) => {
   page.dataset.begun = "1";
   document.title = "Compare · Ortam";
   const LIVE = 2000, ENDED = 10000, TABLES = 10000, TASKS = 30000;
-  window.ortamCurves.load();
   const query = new URLSearchParams(location.search);
   const list = (name) => (query.get(name) ?? "").split(",").filter(Boolean);
 

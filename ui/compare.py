@@ -20,11 +20,12 @@ from ui import compare_parts as parts
 from ui import compare_tasks, shell
 from ui.compare_chosen import MOST, chosen, found
 from ui.lines import View
-from ui.watch import script
+from ui.watch import plotly
 
 HERE = Path(__file__).parent
 CSS = [HERE / "compare.css"]
 JS = [HERE / "compare.js"]
+EARLY = [plotly()]
 FOUND = 12
 """Runs offered at once; searching narrows them."""
 
@@ -84,7 +85,7 @@ def build(store, launcher) -> None:
         return {"html": parts.choices([run for run in store.runs(question.search) if run.id not in taken][:FOUND],
                                       question.search)}
 
-    shell.html(scripts=["ortamCompare"], html_template=(HERE / "compare.html").read_text("utf-8").replace("PLOTLY", script()),
+    shell.html(scripts=["ortamCompare"], html_template=(HERE / "compare.html").read_text("utf-8"),
                elem_id="o-compare",
                server_functions=[_refusing(each) for each in (look, points, tables, tasks, choices)])
 

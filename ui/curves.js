@@ -10,20 +10,24 @@
      section.mark(step or null)                 a line at the step that is being looked at
      section.leave()                            before `box` is thrown away
      section.empty                              nothing to draw yet
-     ortamCurves.load()                         fetches Plotly's script now and not with the first points
 
    A series is { key, label, colour: a token of the stylesheet, band, dots, width?, dash?, counted?, clean?: smoothed without
    the line as it was measured }. Only charts in sight are drawn,
-   and only when their points changed; zoom and hidden lines stay. The page names Plotly's script in `data-plotly`. */
+   and only when their points changed; zoom and hidden lines stay. A page that draws curves has Plotly's script in its EARLY. */
 (() => {
   const figure = window.ortamFigure;
   let loading = null;
   const plotly = () => loading ??= window.Plotly ? Promise.resolve() : new Promise((done, failed) => {
-    const script = document.createElement("script");
-    script.src = document.querySelector("[data-plotly]").dataset.plotly;
-    script.onload = done;
-    script.onerror = () => { loading = null; failed(); };
-    document.head.appendChild(script);
+    let script = document.querySelector('[data-early="plotly.min.js"]');
+    if (script.dataset.failed) {
+      const again = document.createElement("script");
+      again.src = script.src;
+      again.dataset.early = script.dataset.early;
+      script.replaceWith(again);
+      script = again;
+    }
+    script.addEventListener("load", done);
+    script.addEventListener("error", () => { script.dataset.failed = "1"; loading = null; failed(); });
   });
 
   const make = (tag, css, text) => {
@@ -208,6 +212,5 @@
       get empty() { return [...charts.values()].every((chart) => chart.empty); },
     };
   };
-  curves.load = () => plotly().catch(() => null);
   window.ortamCurves = curves;
 })();

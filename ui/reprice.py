@@ -15,6 +15,7 @@ from ui import charts, shell, terms, watch
 from ui import reprice_parts as parts
 
 HERE = Path(__file__).parent
+EARLY = [watch.plotly()]
 CSS = [HERE / "reprice.css"]
 JS = [HERE / "reprice.js"]
 
@@ -29,7 +30,7 @@ def build(store, launcher) -> None:
     def price(asked: dict[str, Any]) -> dict[str, Any]:
         return priced(store, asked)
 
-    page = (HERE / "reprice.html").read_text("utf-8").replace("PLOTLY", watch.script()).replace("EDITOR", terms.editor())
+    page = (HERE / "reprice.html").read_text("utf-8").replace("EDITOR", terms.editor())
     shell.html(page, ["ortamReprice"], server_functions=[begin, price, *terms.functions(store, launcher is not None)])
 
 

@@ -7,7 +7,7 @@ flash.
 
 import gzip
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -121,28 +121,37 @@ def duration(seconds: float | None) -> str:
 
 
 class Files:
-    """The stylesheets and scripts served under /o/, by name; nothing else of the disk can be asked for."""
+    """What is served under /o/: the stylesheets of all pages as one file, their scripts as another, since a browser waits
+    longer for forty small files than for two; and `others` by name. Nothing else of the disk can be asked for.
+    `early`: those of the others that the page at a path needs."""
 
-    def __init__(self, css: Sequence[Path], js: Sequence[Path], others: Iterable[Path] = ()):
-        self.css, self.js = tuple(css), tuple(js)
-        self.paths = {path.name: path for path in (*css, *js, *others)}
+    def __init__(self, css: Iterable[Path], js: Iterable[Path], others: Iterable[Path], early: Mapping[str, Iterable[Path]]):
+        self.content = {"ortam.css": _joined(css), "ortam.js": _joined(js),
+                        **{path.name: path.read_bytes() for path in others}}
+        self.early = {page: [path.name for path in scripts] for page, scripts in early.items()}
         self._packed: dict[str, bytes] = {}
 
     def packed(self, name: str) -> bytes:
-        """A file's content, gzipped once: Plotly's script is 4.8 MB without and 1.4 MB with."""
+        """Gzipped once: Plotly's script is 4.8 MB without and 1.4 MB with."""
         if name not in self._packed:
-            self._packed[name] = gzip.compress(self.paths[name].read_bytes(), 6)
+            self._packed[name] = gzip.compress(self.content[name], 6)
         return self._packed[name]
 
-    def tags(self) -> str:
-        """For <head>. The name carries a hash of the content, so that browsers may keep a file for ever."""
-        def address(path: Path) -> str:
-            return f"/o/{path.name}?v={hashlib.sha256(path.read_bytes()).hexdigest()[:10]}"
+    def address(self, name: str) -> str:
+        """With a hash of the content, so that browsers may keep a file for ever."""
+        return f"/o/{name}?v={hashlib.sha256(self.content[name]).hexdigest()[:10]}"
 
-        styles = "".join(f'<link rel="stylesheet" href="{address(path)}">' for path in self.css)
-        scripts = "".join(f'<script defer src="{address(path)}"></script>' for path in self.js)
+    def tags(self, page: str) -> str:
+        """For <head> of the page at this path."""
         first = f"<script>{(HERE / 'first.js').read_text()}</script>"
-        return f'<link rel="icon" href="/o/icon.svg">{first}{styles}{scripts}'
+        early = "".join(f'<script async data-early="{name}" src="{self.address(name)}" onerror="this.dataset.failed = 1">'
+                        "</script>" for name in self.early.get(page, ()))
+        return (f'<link rel="icon" href="/o/icon.svg">{first}<link rel="stylesheet" href="{self.address("ortam.css")}">'
+                f'<script defer src="{self.address("ortam.js")}"></script>{early}')
+
+
+def _joined(files: Iterable[Path]) -> bytes:
+    return b"\n".join(b"/* " + path.name.encode() + b" */\n" + path.read_bytes() for path in dict.fromkeys(files))
 
 
 POLICY = ("default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -155,7 +164,8 @@ class Frame:
     """ASGI middleware that puts the frame into every HTML page Gradio serves, and around the answer to a wrong
     address."""
 
-    def __init__(self, app, tags: str, note: str = ""):
+    def __init__(self, app, tags: Callable[[str], str], note: str = ""):
+        """`tags`: what goes into <head> of the page at a path."""
         self.app, self.tags, self.note = app, tags, note
 
     async def __call__(self, scope, receive, send):
@@ -188,7 +198,7 @@ class Frame:
         return await self.app(scope, receive, framed)
 
     def dress(self, page: bytes, path: str) -> bytes:
-        page = page.replace(b"</head>", self.tags.encode() + b"</head>", 1)
+        page = page.replace(b"</head>", self.tags(path).encode() + b"</head>", 1)
         body = page.find(b"<body")
         if body < 0:
             return page

@@ -8,7 +8,6 @@ questions, so a page survives a reload and a restart of the server.
 """
 
 import hashlib
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +46,7 @@ def plotly() -> Path:
     return Path(found.origin).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr, arg-type]
 
 
-def script() -> str:
-    """Where it is served; a page that draws curves says so in `data-plotly`."""
-    return f"/o/{plotly().name}?v={version('plotly')}"
-
-
-FILES = [plotly()]
+EARLY = [plotly()]
 
 
 class Cursor(BaseModel):
@@ -124,7 +118,7 @@ def build(store, launcher) -> None:
 
     shell.html(
         scripts=["ortamWatch"],
-        html_template=(HERE / "watch.html").read_text("utf-8").replace("PLOTLY", script()),
+        html_template=(HERE / "watch.html").read_text("utf-8"),
         elem_id="o-watch",
         server_functions=[look, step, spec, stop, end],
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.store import codec
-from backend.store.tables import GONE, reading
+from backend.store.tables import GONE, by_column, reading
 
 TURNS_AT_ONCE = 20_000
 MOST_PATHS = 100
@@ -59,16 +59,15 @@ def episode_columns(run: Path, facts: Sequence[str], scores: Sequence[str]) -> E
                 return empty
             which = " ".join(f"WHEN ? THEN {place}" for place in range(len(environments)))
             connection.row_factory = None
-            rows = connection.execute(
+            seq, attempt, step, group, environment, gone, total, advantage = by_column(connection.execute(
                 f"SELECT seq, attempt, step, group_, CASE environment {which} END, status IN ({GONE}), total, "
-                f"advantage {_TRAIN} ORDER BY seq", environments).fetchall()
-            told = _values(connection, "facts", facts, f"{_TRAIN} ORDER BY seq", len(rows))
-            given = _values(connection, "scores", scores, f"{_TRAIN} ORDER BY seq", len(rows))
+                f"advantage {_TRAIN} ORDER BY seq", environments))
+            told = _values(connection, "facts", facts, f"{_TRAIN} ORDER BY seq", len(seq))
+            given = _values(connection, "scores", scores, f"{_TRAIN} ORDER BY seq", len(seq))
         except sqlite3.OperationalError as error:
             if "no such table" in str(error):
                 return empty
             raise
-        seq, attempt, step, group, environment, gone, total, advantage = zip(*rows, strict=True)
         return EpisodeColumns(seq, attempt, step, group, environment, gone, total, advantage,
                               tuple(map(codec.unescape, environments)), told, given)
 

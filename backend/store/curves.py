@@ -35,22 +35,32 @@ def keep(connection: sqlite3.Connection, step: int, episodes: Iterable[Counted])
     connection.executemany(f"INSERT INTO curves ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows)
 
 
-def rewards(run: Path, after_step: int = -1, environment: str = "") -> dict[str, list[tuple[Any, ...]]]:
+_OF_THESE = "SELECT value FROM json_each(:names)"
+_OF_ALL = """SELECT min(name) FROM curves UNION ALL
+    SELECT (SELECT min(name) FROM curves WHERE name > asked.name) FROM asked WHERE asked.name IS NOT NULL"""
+"""From one name to the next in the index; DISTINCT would read every point."""
+
+
+def rewards(run: Path, after_step: int = -1, environment: str = "", before: int = 0) -> dict[str, list[tuple[Any, ...]]]:
     """Name -> steps, means, 10 % and 90 % quantiles; None where nothing was scored. All environments together, or one
-    of a mix."""
-    return _lines(run, "SELECT name, step, mean, low, high FROM curves WHERE step > ? AND environment = ? "
-                       "ORDER BY name, step", after_step, codec.escape(environment))
+    of a mix. The points behind `after_step`, and of each line so many `before` them."""
+    return _lines(run, "curves", "mean, low, high", _OF_ALL, "AND environment = :environment",
+                  {"environment": codec.escape(environment), "after": after_step, "before": before})
 
 
-def metrics(run: Path, names: Sequence[str], after_step: int = -1) -> dict[str, list[tuple[Any, ...]]]:
-    """Name -> steps, values; None where there was nothing to measure."""
-    marks = ", ".join("?" * len(names))
-    query = f"SELECT name, step, value FROM metrics WHERE step > ? AND name IN ({marks}) ORDER BY name, step"
-    return _lines(run, query, after_step, *map(codec.escape, names))
+def metrics(run: Path, names: Sequence[str], after_step: int = -1, before: int = 0) -> dict[str, list[tuple[Any, ...]]]:
+    """Name -> steps, values; None where there was nothing to measure. `before` as for `rewards`."""
+    return _lines(run, "metrics", "value", _OF_THESE, "",
+                  {"names": json.dumps([*map(codec.escape, names)]), "after": after_step, "before": before})
 
 
-def _lines(run: Path, query: str, *values: Any) -> dict[str, list[tuple[Any, ...]]]:
-    rows = [tuple(row) for row in Reading(run / "run.db").rows(query, values)]
+def _lines(run: Path, table: str, columns: str, names: str, narrowed: str, asked: dict[str, Any]) -> dict[str, list[tuple]]:
+    query = f"""WITH RECURSIVE asked (name) AS ({names}),
+        since (name, step) AS MATERIALIZED (SELECT name, coalesce((SELECT step FROM {table} WHERE {table}.name = asked.name
+            {narrowed} AND step <= :after ORDER BY step DESC LIMIT 1 OFFSET :before), -1) FROM asked)
+        SELECT name, {table}.step, {columns} FROM since JOIN {table} USING (name)
+        WHERE {table}.step > since.step {narrowed} ORDER BY 1, 2"""
+    rows = [tuple(row) for row in Reading(run / "run.db").rows(query, asked)]
     return {codec.unescape(name): list(zip(*told, strict=True))[1:] for name, told in groupby(rows, key=itemgetter(0))}
 
 

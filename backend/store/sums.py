@@ -15,7 +15,7 @@ from typing import Any
 
 from backend.errors import OrtamError
 from backend.store import codec, counting
-from backend.store.tables import GONE, RUN, making_sense, reading
+from backend.store.tables import GONE, RUN, by_column, making_sense, reading
 
 _HERE = "phase = :phase AND step > :after AND step <= :until"
 PLAYED_LAST = f"""{_HERE} AND (step NOT IN (SELECT step FROM episodes WHERE {_HERE} AND attempt > 1)
@@ -59,23 +59,24 @@ def catch_up(connection: sqlite3.Connection) -> None:
 
 
 def steps(run: Path, after_step: int = -1, phase: str = "train", names: Sequence[str] = _ADDED_UP,
-          environment: str | None = None) -> dict[str, Sequence[Any]]:
+          environment: str | None = None) -> dict[str, list[Any]]:
     """As columns with one entry a step: `step` and what adds up, or only some of that. All environments together, or
     one of a mix."""
     mine = None if environment is None else codec.escape(environment)
+    columns: Iterable[list[Any]] = [[] for _ in range(1 + len(names))]
     with _open(run) as connection:
         if connection is None:
-            rows = []
+            pass
         elif _kept(connection):
             connection.row_factory = None
             told = ", ".join(f"sum({_READ.get(name, name)})" for name in names)
-            rows = connection.execute(f"SELECT step, {told} FROM tallies "
-                                      "WHERE phase = ?1 AND step > ?2 AND (?3 IS NULL OR environment = ?3) GROUP BY step",
-                                      (phase, after_step, mine)).fetchall()
+            columns = by_column(connection.execute(
+                f"SELECT step, {told} FROM tallies WHERE phase = ?1 AND step > ?2 AND (?3 IS NULL OR environment = ?3) "
+                "GROUP BY step", (phase, after_step, mine)))
         else:
             found = (_parted(row) for row in _counted(connection, phase, after_step) if mine in (None, row["environment"]))
             rows = [_merged(step, list(told), names) for step, told in groupby(found, key=itemgetter("step"))]
-    columns = zip(*rows, strict=True) if rows else [()] * (1 + len(names))
+            columns = map(list, zip(*rows, strict=True)) if rows else columns
     return dict(zip(("step", *names), columns, strict=True))
 
 
