@@ -6,6 +6,7 @@ from functools import cached_property
 from urllib.parse import urlencode
 
 from backend.records import UNSCORED, Episode, RewardTerm
+from backend.rewards import applies
 from backend.signal.one_group import parted, said
 from backend.signal.parting import Branch, Parting, parting
 from backend.store.counting import cause
@@ -202,7 +203,7 @@ def card(episode: Episode, shown: Shown) -> str:
 
 def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
     weights = {term.name: term.weight for term in terms}
-    elsewhere = {term.name for term in terms if term.environments and episode.environment not in term.environments}
+    elsewhere = {term.name for term in terms if not applies(term, episode.environment)}
     rows = "".join(
         f'<tr title="{attribute(name)}: value × weight"><th scope="row">{text(name)}</th>'
         + (f"<td>{number(score)}<small> × {weights.get(name, 1.0):g}</small></td>" if score is not None else

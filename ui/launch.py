@@ -17,7 +17,7 @@ from backend.environments.catalog import CATALOG
 from backend.errors import ModelError, OrtamError, RewardError, SpecError
 from backend.launcher.spec_text import parse
 from backend.records import RunSpec
-from backend.rewards import check_alone, check_term
+from backend.rewards import applies, check_alone, check_term
 from backend.store.shelf import Shelf
 from ui import check, shell, terms, trial
 from ui.launch_choices import choices, for_use
@@ -160,8 +160,7 @@ def wrong_terms(spec: RunSpec) -> list[Problem]:
         try:
             check_alone(term)
             for environment in spec.environments:
-                applies = not term.environments or environment.id in term.environments
-                if applies and environment.use in CATALOG:
+                if environment.use in CATALOG and applies(term, environment.id):
                     check_term(term, launching.facts_of(environment.use))
         except RewardError as error:
             problems.append({"field": f"rewards.{index}.value", "message": str(error)})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from backend.errors import RewardError
 from backend.records import Episode, RewardTerm, Turn
-from backend.rewards import Played, Terms
+from backend.rewards import Played, Terms, applies
 from ui.written import attribute, number
 
 SPEEDS = (0.5, 1, 2, 4, 8)
@@ -55,7 +55,7 @@ def per_turn(episode: Episode, terms: Sequence[RewardTerm]) -> tuple[list[float 
     if any(own):
         return own, "reward"
     every = [term for term in terms if term.scope == "turn" and term.kind == "expression"
-             and (not term.environments or episode.environment in term.environments)]
+             and applies(term, episode.environment)]
     if not every:
         return own, "reward"
     try:

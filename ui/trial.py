@@ -15,6 +15,7 @@ from backend.errors import OrtamError
 from backend.launcher import default_terms
 from backend.play.rehearsal import Judgement, Kind, Rehearsal, Rehearsals, Spread, Worth, earlier, judged, worth
 from backend.records import EnvironmentSpec, Judged, RewardTerm, RunSpec
+from backend.rewards import applies
 from ui import shell
 from ui.terms import sentence
 from ui.written import counted, number, text
@@ -72,7 +73,7 @@ def outcome(store, rehearsal: Rehearsal, asked: EnvironmentSpec, terms: tuple[Re
         rows = asyncio.run(worths(store, rehearsal, asked, terms, answers))
     except OrtamError as error:
         return shell.problem(sentence(error))
-    return verdict(judged(rows)) + table(rows, [term for term in terms if applies(term, asked)])
+    return verdict(judged(rows)) + table(rows, [term for term in terms if applies(term, asked.id)])
 
 
 async def worths(store, rehearsal: Rehearsal, asked: EnvironmentSpec, terms: tuple[RewardTerm, ...],
@@ -84,10 +85,6 @@ async def worths(store, rehearsal: Rehearsal, asked: EnvironmentSpec, terms: tup
     for who_played, who, run, episodes in earlier(store, asked.use):
         rows.append(await worth(who, who_played, episodes, terms, asked.id, answers, where=run, ask=False))
     return rows
-
-
-def applies(term: RewardTerm, asked: EnvironmentSpec) -> bool:
-    return not term.environments or asked.id in term.environments
 
 
 # -------------------------------------------------------------------------------------------------------------- drawn

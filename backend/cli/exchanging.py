@@ -16,7 +16,7 @@ EVERY = 0.2
 
 
 def exported(store: Store, asked: argparse.Namespace) -> None:
-    from ui.share import FORMATS, suffixes
+    from ui.share import FORMATS, format_of
 
     run = store.run(asked.run)
     if asked.to.startswith("hub:"):
@@ -26,7 +26,7 @@ def exported(store: Store, asked: argparse.Namespace) -> None:
             address = hub.send(run, asked.to, public=asked.public, told=told)
         return _said({"run": run.id, "to": address}, f"{run.id} is at {address}", asked.json)
     to = Path(asked.to)
-    named = asked.format or suffixes(to.name) or "jsonl"
+    named = asked.format or format_of(to.name) or "jsonl"
     format = FORMATS[named]
     choice = Choice(run, asked.where, asked.sort, asked.limit, asked.episode,
                     group_of(asked.group) if asked.group else None)

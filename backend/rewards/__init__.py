@@ -23,6 +23,7 @@ For a trainer: `terms.load(answers)` once, then `await terms.score_all([Played, 
 
 from backend.rewards.expression import FUNCTIONS
 from backend.rewards.played import ONLY_AT_THE_END, Played
-from backend.rewards.terms import Terms, Verdict, applying, check, check_alone, check_term
+from backend.rewards.terms import Terms, Verdict, applies, applying, check, check_alone, check_term
 
-__all__ = ["FUNCTIONS", "ONLY_AT_THE_END", "Played", "Terms", "Verdict", "applying", "check", "check_alone", "check_term"]
+__all__ = ["FUNCTIONS", "ONLY_AT_THE_END", "Played", "Terms", "Verdict", "applies", "applying", "check", "check_alone",
+           "check_term"]

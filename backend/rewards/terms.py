@@ -99,7 +99,7 @@ class Terms:
         """A batch of episodes: judges are asked about all of them at once. Never raises for what a term did."""
         verdicts = [self._told(played) for played in episodes]
         for term in self.terms:
-            places = [place for place, played in enumerate(episodes) if _applies(term, played.environment)]
+            places = [place for place, played in enumerate(episodes) if applies(term, played.environment)]
             if term.kind == "judge":
                 answers = await judge.grade(term, [episodes[place] for place in places], self.answers)
                 for place, judged in zip(places, answers, strict=True):
@@ -125,7 +125,7 @@ class Terms:
         faults = []
         for term in self.terms:
             scores[term.name] = problem = None
-            if not _applies(term, played.environment):
+            if not applies(term, played.environment):
                 continue
             if term.kind == "environment":
                 scores[term.name], problem = _value(_finite, played.facts.get(OWN[term.value]))
@@ -143,10 +143,10 @@ class Terms:
 
 def applying(terms: Sequence[RewardTerm], environment: str | None) -> tuple[RewardTerm, ...]:
     """Those that apply to one environment, or all, as terms of a run that has no other."""
-    return tuple(term.model_copy(update={"environments": None}) for term in terms if _applies(term, environment))
+    return tuple(term.model_copy(update={"environments": None}) for term in terms if applies(term, environment))
 
 
-def _applies(term: RewardTerm, environment: str | None) -> bool:
+def applies(term: RewardTerm, environment: str | None) -> bool:
     return not term.environments or environment is None or environment in term.environments
 
 

@@ -18,7 +18,7 @@ JS = [HERE / "share.js", HERE / "importing.js"]
 FORMATS: dict[str, Format] = {**WRITTEN, "html": html, "png": png, "gif": gif}
 
 
-def suffixes(name: str) -> str | None:
+def format_of(name: str) -> str | None:
     """The format a file's name asks for; None where it says nothing."""
     found = [(len(format.SUFFIX), key) for key, format in FORMATS.items() if name.lower().endswith(format.SUFFIX)]
     return max(found)[1] if found else None
