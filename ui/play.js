@@ -10,6 +10,7 @@ window.ortamPlay = (root, server) => {
   let game = null;       // {id, over, script, turn, keys}
   let extra = {};        // of the address: options, task, the match it comes from; of a fork: fork, episode, turn and who plays it to its end
   let busy = false, ticket = 0, timer = 0, told = "", comparing = 0;
+  let ahead = "";        // letters and line ends typed while an answer is awaited
 
   // ------------------------------------------------------------------------------------------------- what is chosen
 
@@ -51,10 +52,16 @@ window.ortamPlay = (root, server) => {
   // --------------------------------------------------------------------------------------------------------- a game
 
   const trouble = (html) => { slots.trouble.innerHTML = html; };
-  const lost = () => slots.trouble.replaceChildren(window.ortamUnanswered("The game waits for a quarter of an hour. Try again when the "
-    + "server is back."));
+  const lost = () => {
+    ahead = "";
+    slots.trouble.replaceChildren(window.ortamUnanswered("The game waits for a quarter of an hour. Try again when the server is back."));
+  };
   const remember = () => { try { sessionStorage.setItem(KEPT, JSON.stringify({ id: game?.id, at: location.search })); } catch { /* forbidden */ } };
-  const waits = (yes) => { busy = yes; page.classList.toggle("o-busy", yes); };
+  const waits = (yes) => {
+    busy = yes;
+    page.classList.toggle("o-busy", yes);
+    if (!yes) pour();
+  };
 
   const begin = async (player) => {
     if (!use()) return setup.use.focus();
@@ -66,7 +73,8 @@ window.ortamPlay = (root, server) => {
     page.classList.add("o-on");
     const name = pills().find((pill) => pill.checked)?.nextElementSibling.textContent ?? use();
     slots.table.innerHTML = '<p class="o-muted o-starting"></p><div class="o-skeleton" role="status" aria-label="Loading"><i class="o-tall"></i><i></i></div>';
-    slots.table.firstChild.textContent = `Starting ${name}…`;
+    slots.table.firstChild.append(`Starting ${name}… `, document.createElement("b"));
+    tell();
     address();
     await about(asked().worth);
     try {
@@ -78,6 +86,7 @@ window.ortamPlay = (root, server) => {
 
   const show = (answer, fresh = false) => {
     if (answer.problem) {
+      ahead = "";
       if (fresh) { slots.table.replaceChildren(); page.classList.remove("o-on"); }
       return trouble(answer.problem);
     }
@@ -187,6 +196,26 @@ window.ortamPlay = (root, server) => {
     paint();
   };
 
+  /* Typed before the game is there, or before the last word is answered: it is shown, and poured in when that has come. */
+  const tell = () => {
+    const place = slots.table.querySelector(".o-starting b");
+    if (place) place.textContent = ahead.toUpperCase().replaceAll("\n", " ⏎ ");
+  };
+  const typeAhead = (key) => {
+    const add = (sign) => () => { ahead += sign; tell(); };
+    if (/^[a-z]$/i.test(key)) return add(key);
+    if (key === "Enter" && /[a-z]$/i.test(ahead)) return add("\n");
+    if (key === "Backspace" && ahead) return () => { ahead = ahead.slice(0, -1); tell(); };
+  };
+  const pour = () => {
+    const input = game?.keys === "guess" && word(), [guess, ...later] = ahead.split("\n");
+    ahead = input ? later.join("\n") : "";
+    if (!input || !guess) return;
+    input.value = guess.slice(0, 12);
+    paint();
+    if (later.length) input.form.requestSubmit();
+  };
+
   // -------------------------------------------------------------------------------------------------------- baseline
 
   const compare = async (button) => {
@@ -250,21 +279,19 @@ window.ortamPlay = (root, server) => {
   });
 
   const ARROWS = { ArrowLeft: ["move", { direction: "left" }], ArrowRight: ["move", { direction: "right" }], ArrowDown: ["stay", {}] };
-  const press = (event) => {
-    if (!page.isConnected) return document.removeEventListener("keydown", press);
-    if (!game || game.over || game.script || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select")) return;
-    if (game.keys === "arrows" && event.key in ARROWS) {
-      event.preventDefault();
-      return void act(...ARROWS[event.key]);
-    }
-    if (game.keys === "guess" && /^[a-z]$/i.test(event.key)) {
-      event.preventDefault();
-      word()?.focus({ preventScroll: true });
-      type(event.key);
-    }
-  };
-  document.addEventListener("keydown", press);
+  window.ortamKeys(page, (key) => {
+    if (game?.over || game?.script) return null;
+    const keys = game ? game.keys : pills().find((pill) => pill.checked)?.dataset.keys;
+    if (keys === "guess" && busy) return typeAhead(key);
+    if (keys === "guess" && game && /^[a-z]$/i.test(key)) return () => { word()?.focus({ preventScroll: true }); type(key); };
+    return keys === "arrows" && game && key in ARROWS && (() => act(...ARROWS[key]));
+  });
+  page.addEventListener("keydown", (event) => {
+    const act = busy && event.target === word() && !event.ctrlKey && !event.metaKey && !event.altKey && typeAhead(event.key);
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
 
   // ------------------------------------------------------------------------------------------------------------ start
 
@@ -274,8 +301,9 @@ window.ortamPlay = (root, server) => {
     choose(query.use);
     setup.seed.value = query.seed ?? "0";
     extra = Object.fromEntries(["options", "task", "match", ...FORKED].filter((name) => query[name]).map((name) => [name, query[name]]));
+    if ("readOnly" in page.dataset) return about(query.worth);
+    waits(true);
     await about(query.worth ?? (query.fork ? `run:${query.fork}` : undefined));
-    if ("readOnly" in page.dataset) return;
     let kept = null;
     try { kept = JSON.parse(sessionStorage.getItem(KEPT)); } catch { /* forbidden, or not ours */ }
     if (kept?.id && kept.at === location.search) {
@@ -285,9 +313,10 @@ window.ortamPlay = (root, server) => {
         if (mine !== ticket) return;
         if (!answer.problem) {
           page.classList.add("o-on");
-          return show(answer, true);
+          show(answer, true);
+          return waits(false);
         }
-      } catch { return lost(); }
+      } catch { lost(); return waits(false); }
     }
     begin();
   };

@@ -141,7 +141,8 @@ def comparison(store, sittings: Sittings, id: str) -> Answer:
 def page(read_only: bool) -> str:
     notice = shell.problem("This site only shows runs.", "Start it without --read-only to play.", "warning")
     pills = "".join(
-        f'<label><input type="radio" name="o-use" value="{attribute(name)}"><span>{text(entry.title)}</span></label>'
+        f'<label><input type="radio" name="o-use" value="{attribute(name)}" data-keys="{play_parts.keyboard(entry.description)}">'
+        f'<span>{text(entry.title)}</span></label>'
         for name, entry in CATALOG.items())
     cards = "".join(
         f'<a class="o-card" href="/play?use={attribute(name)}"><b>{text(entry.title)}</b><span>{text(entry.about)}</span>'

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from backend.environments import Description
 from backend.play import Row, Seat, Sitting
 from backend.records import Episode
 from ui import shell
@@ -45,10 +46,14 @@ def _parts(seat: Seat, episode: Episode) -> dict[str, str]:
             "worth": worth(episode, seat.sitting.terms.terms)}
 
 
+def keyboard(description: Description) -> str:
+    return KEYBOARDS.get(description.viewer, "")
+
+
 def _state(seat: Seat, episode: Episode) -> dict[str, Any]:
     sitting = seat.sitting
     return {"over": sitting.ended, "script": sitting.policy.kind == "script", "turn": len(episode.turns),
-            "keys": KEYBOARDS.get(sitting.description.viewer, "") if not sitting.ended else "",
+            "keys": "" if sitting.ended else keyboard(sitting.description),
             "title": sitting.description.title, "replay": _replay(seat)}
 
 

@@ -25,6 +25,14 @@ def rows(page):
         "rows => rows.map(row => [...row.querySelectorAll('.o-tile')].map(tile => tile.firstChild?.textContent ?? '').join(''))")]
 
 
+def is_like(page, latency: int = 0, offline: bool = False):
+    """Makes the page's line so slow, in ms, or cuts it."""
+    line = page.context.new_cdp_session(page)
+    line.send("Network.enable")
+    line.send("Network.emulateNetworkConditions", {"offline": offline, "latency": latency, "downloadThroughput": -1,
+                                                   "uploadThroughput": -1})
+
+
 def test_wordle_is_played_with_the_keyboard_on_the_screen_and_a_word_is_kept(play, shared_application, seen):
     page = play("?use=wordle&seed=5")
     for letter in "cranx":
@@ -102,27 +110,36 @@ def test_what_cannot_be_played_is_a_sentence(play):
 
 def test_on_a_slow_line_a_press_counts_once_and_a_lost_line_is_a_sentence(play):
     page = play("?use=catch&seed=3")
-    line = page.context.new_cdp_session(page)
-    line.send("Network.enable")
-
-    def is_like(offline: bool, latency: int):
-        line.send("Network.emulateNetworkConditions", {"offline": offline, "latency": latency, "downloadThroughput": -1,
-                                                       "uploadThroughput": -1})
-
-    is_like(offline=False, latency=400)
+    is_like(page, latency=400)
     stay, head = page.get_by_role("button", name="stay"), page.locator(".o-tabled-head")
     stay.click()
     page.keyboard.press("ArrowDown")
     expect(head).to_contain_text("turn 1 of")
-    is_like(offline=True, latency=0)
+    is_like(page, offline=True)
     stay.click()
     expect(page.locator("[data-slot=trouble]")).to_contain_text("The server doesn't answer")
-    is_like(offline=False, latency=0)
+    is_like(page)
     stay.click()
     expect(head).to_contain_text("turn 2 of")
     expect(page.locator(".o-turn[data-turn]")).to_have_count(3)
     expect(page.locator(".o-after tbody tr")).to_have_count(2)
     expect(page.locator("[data-slot=trouble]")).to_be_empty()
+
+
+def test_a_word_typed_while_the_game_starts_is_guessed_and_the_next_waits_for_the_answer(play, seen):
+    page = play("?use=wordle&seed=5")
+    is_like(page, latency=400)
+    page.get_by_role("button", name="New game").click()
+    page.keyboard.type("crank")
+    expect(page.locator(".o-starting b")).to_have_text("CRANK")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("e\noli")
+    expect(page.locator(".o-stage .o-tile.o-g, .o-stage .o-tile.o-y, .o-stage .o-tile.o-x")).to_have_count(5)
+    page.keyboard.type("ve")
+    assert rows(page)[:2] == ["CRANE", "OLIVE"]
+    page.keyboard.press("Enter")
+    expect(page.locator(".o-over")).to_contain_text("Won")
+    assert not seen.errors
 
 
 @pytest.mark.parametrize("seed, said", [("5-9", "Seed must be one whole number"), ("9" * 12, "Seed: must be 0 to")])
