@@ -437,7 +437,7 @@ def test_a_runs_older_than_its_sums_are_counted_by_environment_too(store):
     assert drawn(store, "play", environment="")["share:won"] == drawn(store, "play", x="step")["share:won"]
     assert drawn(store, x="tokens")["curve:total"]["at"] == [8 * 54, 16 * 54]
     assert list(sums.steps(run.path, environment="catch")["won"]) == list(sums.steps(run.path)["won"])
-    assert sums.steps(run.path, environment="else")["step"] == ()
+    assert sums.steps(run.path, environment="else")["step"] == []
 
 
 def test_the_parts_of_a_steps_time_add_up_to_the_whole(store, writer):

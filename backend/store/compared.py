@@ -57,7 +57,7 @@ def curve_names(run: Path) -> list[str]:
     return [codec.unescape(name) for (name,) in rows]
 
 
-def counted(run: Path, names: Sequence[str], after_step: int = -1, phase: str = "train") -> dict[str, Sequence[Any]]:
+def counted(run: Path, names: Sequence[str], after_step: int = -1, phase: str = "train") -> dict[str, list[Any]]:
     """Columns of what was counted of each step. Raises OrtamError where the file can't be read."""
     return sums.steps(run, after_step, phase, tuple(names))
 
