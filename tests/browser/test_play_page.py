@@ -25,12 +25,16 @@ def rows(page):
         "rows => rows.map(row => [...row.querySelectorAll('.o-tile')].map(tile => tile.firstChild?.textContent ?? '').join(''))")]
 
 
-def is_like(page, latency: int = 0, offline: bool = False):
+@pytest.fixture
+def line(page):
     """Makes the page's line so slow, in ms, or cuts it."""
-    line = page.context.new_cdp_session(page)
-    line.send("Network.enable")
-    line.send("Network.emulateNetworkConditions", {"offline": offline, "latency": latency, "downloadThroughput": -1,
-                                                   "uploadThroughput": -1})
+    browser = page.context.new_cdp_session(page)
+    browser.send("Network.enable")
+
+    def is_like(latency: int = 0, offline: bool = False):
+        browser.send("Network.emulateNetworkConditions", {"offline": offline, "latency": latency, "downloadThroughput": -1,
+                                                          "uploadThroughput": -1})
+    return is_like
 
 
 def test_wordle_is_played_with_the_keyboard_on_the_screen_and_a_word_is_kept(play, shared_application, seen):
@@ -108,17 +112,17 @@ def test_what_cannot_be_played_is_a_sentence(play):
     expect(page.locator("[data-slot=trouble]")).to_contain_text("did you mean wordle?")
 
 
-def test_on_a_slow_line_a_press_counts_once_and_a_lost_line_is_a_sentence(play):
+def test_on_a_slow_line_a_press_counts_once_and_a_lost_line_is_a_sentence(play, line):
     page = play("?use=catch&seed=3")
-    is_like(page, latency=400)
+    line(latency=400)
     stay, head = page.get_by_role("button", name="stay"), page.locator(".o-tabled-head")
     stay.click()
     page.keyboard.press("ArrowDown")
     expect(head).to_contain_text("turn 1 of")
-    is_like(page, offline=True)
+    line(offline=True)
     stay.click()
     expect(page.locator("[data-slot=trouble]")).to_contain_text("The server doesn't answer")
-    is_like(page)
+    line()
     stay.click()
     expect(head).to_contain_text("turn 2 of")
     expect(page.locator(".o-turn[data-turn]")).to_have_count(3)
@@ -126,9 +130,9 @@ def test_on_a_slow_line_a_press_counts_once_and_a_lost_line_is_a_sentence(play):
     expect(page.locator("[data-slot=trouble]")).to_be_empty()
 
 
-def test_a_word_typed_while_the_game_starts_is_guessed_and_the_next_waits_for_the_answer(play, seen):
+def test_a_word_typed_while_the_game_starts_is_guessed_and_the_next_waits_for_the_answer(play, line, seen):
     page = play("?use=wordle&seed=5")
-    is_like(page, latency=400)
+    line(latency=400)
     page.get_by_role("button", name="New game").click()
     page.keyboard.type("crank")
     expect(page.locator(".o-starting b")).to_have_text("CRANK")
