@@ -298,7 +298,7 @@ def test_an_address_that_somebody_changed_is_one_sentence():
     def asked(question):
         return AskedTasks.model_validate(question)
 
-    assert "which is wrong" in compare._refusing(asked)({"runs": "a", "which": "odd"})["problem"]
+    assert "The address can&#x27;t be read: which: " in compare._refusing(asked)({"runs": "a", "which": "odd"})["problem"]
 
 
 def test_what_people_and_environments_wrote_is_text(store):

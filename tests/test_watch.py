@@ -410,6 +410,33 @@ def test_a_smoothed_line_comes_with_the_line_as_it_was(store, writer):
     assert "smooth" not in plain
 
 
+def test_what_is_measured_seldom_is_smoothed_the_same_when_it_comes_bit_by_bit_and_when_all_is_read(store, run, writer):
+    def value(step):
+        return step * 7919 % 1000 / 1000
+
+    told = None
+    for last in (1500, 3000):
+        for step in range(max(1, last - 1499), last + 1):
+            writer._connection.execute("INSERT INTO steps VALUES (?, 0)", (step,))
+            if step % 50 == 0:
+                writer.metrics(step, {"kl": value(step)})
+                writer._connection.execute("INSERT INTO curves VALUES (?, 'total', '', ?, NULL, NULL, 1, 1)", (step, value(step)))
+                writer._connection.execute(
+                    "INSERT INTO tallies (phase, step, environment, episodes, judged, scored, total, groups, tool_calls, "
+                    "failures, failed_calls, spreads) VALUES ('train', ?1, 'catch', 8, 8, 8, 1.0, 0, 1000, ?2, "
+                    "json_object('unknown_tool', ?2), '{}')", (step, step * 7919 % 1000))
+        sections = {"optimiser": None, "learning": None, "lengths": None}
+        whole = answer(store, Asked(run=run.id, view=View(smooth=0.99), charts=sections))
+        told = told or whole
+    bucket = whole["points"]["learning"]["bucket"]
+    some = {name: Cursor(bucket=bucket, step=2700) for name in sections}
+    part = answer(store, Asked(run=run.id, view=View(smooth=0.99), charts=some, parts={"charts": whole["charts"]["mark"]}))
+    for section, key in (("optimiser", "metric:kl"), ("learning", "curve:total"), ("lengths", "share:failed")):
+        old, new = whole["points"][section]["lines"][key], part["points"][section]["lines"][key]
+        assert not part["points"][section]["whole"] and 3 < len(new["x"]) < 10 < len(old["x"])
+        assert new["smooth"] == old["smooth"][-len(new["smooth"]):], key
+
+
 def test_an_environment_of_a_mix_is_watched_alone_or_beside_the_others(store):
     spec = SPEC.model_copy(update={"environments": (
         EnvironmentSpec(id="catch", use="catch"), EnvironmentSpec(id="words", use="wordle"))})

@@ -107,19 +107,19 @@ class _Noted(dict):
         return ()
 
 
-def full(run: Run, key: str, after: int = -1) -> Line:
-    """Every step behind `after`. Raises OrtamError where the file can't be read."""
+def full(run: Run, key: str, after: int = -1, before: int = 0) -> Line:
+    """Every point behind the step `after`, and so many `before` them. Raises OrtamError where the file can't be read."""
     kind, _, name = key.partition(":")
     if kind == "curve":
-        return compared.curve(run.path, name, after)
+        return compared.curve(run.path, name, after, before)
     if kind == "metric":
-        return compared.metric(run.path, name, after)
+        return compared.metric(run.path, name, after, before)
     counted = "share:won" if key == "share:eval won" else key
     if counted not in COUNTED:
         return (), ()
     noted = _Noted()
     COUNTED[counted](noted)
-    told = compared.counted(run.path, tuple(noted), after, "train" if counted == key else "eval")
+    told = compared.counted(run.path, tuple(noted), after, "train" if counted == key else "eval", before)
     return told["step"], COUNTED[counted](told)
 
 
@@ -178,7 +178,7 @@ def points(runs: Sequence[Run], drawn: Sequence[Drawn], key: str, known: Sequenc
 
 
 def _points(key: str, view: View, members: Sequence[Run], kind: str, start: int, bucket: int) -> dict[str, Any]:
-    lines = [full(run, key, start - 1 - memory(view.smooth)) for run in members]
+    lines = [full(run, key, start - 1, memory(view.smooth)) for run in members]
     low: Sequence[float | None] = ()
     high: Sequence[float | None] = ()
     n: Sequence[int] = ()

@@ -32,7 +32,7 @@ class Lines:
     def __init__(self, run: Path, start: int, bucket: int, view: View | None = None, started: float | None = None):
         self.run, self.start, self.bucket, self.started = run, start, bucket, started
         self.view = view = view or View()
-        self.after = start - 1 - memory(view.smooth)
+        self.before = memory(view.smooth)
         self._mine = "" if view.environment == "*" else view.environment
         self._steps: dict[str, Columns] = {}
         self._rewards: dict[str, dict[str, list[Point]]] = {}
@@ -64,7 +64,8 @@ class Lines:
     def _measured(self, keys: Sequence[str]) -> dict[str, list[Point]]:
         if not keys:
             return {}
-        told = curves.metrics(self.run, [key.removeprefix("metric:") for key in keys], self.after)
+        told = curves.metrics(self.run, [key.removeprefix("metric:") for key in keys], self.start - 1,
+                              self.before)
         return {f"metric:{name}": self._line(steps, values) for name, (steps, values) in told.items()}
 
     def _timed(self, keys: Sequence[str]) -> dict[str, list[Point]]:
@@ -93,13 +94,14 @@ class Lines:
             drawn["share:eval won"] = points_of(evaluated, ["share:won"])["share:won"]
         if told := [key for key in keys if counted(key)]:
             if environment not in self._steps:
-                self._steps[environment] = sums.steps(self.run, self.after, environment=environment or None)
+                self._steps[environment] = sums.steps(self.run, self.start - 1, environment=environment or None,
+                                                      before=self.before)
             drawn |= points_of(self._steps[environment], told, self.bucket, self.view.smooth, self.start)
         return drawn
 
     def _rewarded(self, environment: str) -> dict[str, list[Point]]:
         if environment not in self._rewards:
-            told = curves.rewards(self.run, self.after, environment)
+            told = curves.rewards(self.run, self.start - 1, environment, self.before)
             self._rewards[environment] = {f"curve:{name}": self._line(steps, means, low, high)
                                           for name, (steps, means, low, high) in told.items()}
         return self._rewards[environment]

@@ -15,8 +15,8 @@ from backend.signal import CAUSE_COLUMNS, win_share
 LIMIT = 1000
 """Points a line, about."""
 
-NEGLIGIBLE = 1e-6
-"""Weight of what came so long ago that smoothing needs not look at it."""
+NEGLIGIBLE = 2**-53
+"""Weight of what came so long ago that a float holds no more of it, so that smoothing needs not look at it."""
 
 MOST_SMOOTH = 0.99
 
@@ -98,7 +98,7 @@ def points_of(steps: Columns, keys: Sequence[str], bucket: int = 1, weight: floa
 def line(steps: Sequence[int], values: Sequence[float | None], bucket: int, low: Sequence[float | None] = (),
          high: Sequence[float | None] = (), weight: float = 0.0, start: int = -1) -> list[Point]:
     """The points from step `start` on that `kept` keeps. With a `weight` of smoothing, `steps` begin `memory(weight)`
-    steps before `start`."""
+    points before `start`, however far apart those lie."""
     smooth: Sequence[float | None] = smoothed(values, weight) if weight else ()
     first = bisect_left(steps, start)
     steps, values = steps[first:], values[first:]
@@ -155,7 +155,7 @@ def smoothed(values: Sequence[float | None], weight: float) -> list[float | None
 
 
 def memory(weight: float) -> int:
-    """How many points back a smoothed value looks."""
+    """How many points back a smoothed value looks; what is smoothed from there on is the same as from the line's start."""
     return math.ceil(math.log(NEGLIGIBLE) / math.log(weight)) if weight > 0 else 0
 
 

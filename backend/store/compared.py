@@ -39,15 +39,14 @@ def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -
             for seed, task, fingerprint, *counts in rows]
 
 
-def curve(run: Path, name: str, after_step: int = -1) -> tuple[Sequence[int], Sequence[float | None]]:
-    """Steps and means of `total` or a reward term, all environments together; None where nothing was scored."""
-    return _columns(run, "SELECT step, mean FROM curves WHERE step > ? AND environment = '' AND name = ? ORDER BY step",
-                    after_step, codec.escape(name))
+def curve(run: Path, name: str, after_step: int = -1, before: int = 0) -> tuple[Sequence[int], Sequence[float | None]]:
+    """Steps and means of `total` or a reward term, all environments together; None where nothing was scored. The points
+    behind `after_step`, and so many `before` them."""
+    return _columns(run, "mean FROM curves WHERE environment = '' AND name = :name", name, after_step, before)
 
 
-def metric(run: Path, name: str, after_step: int = -1) -> tuple[Sequence[int], Sequence[float | None]]:
-    return _columns(run, "SELECT step, value FROM metrics WHERE step > ? AND name = ? ORDER BY step", after_step,
-                    codec.escape(name))
+def metric(run: Path, name: str, after_step: int = -1, before: int = 0) -> tuple[Sequence[int], Sequence[float | None]]:
+    return _columns(run, "value FROM metrics WHERE name = :name", name, after_step, before)
 
 
 def curve_names(run: Path) -> list[str]:
@@ -57,9 +56,10 @@ def curve_names(run: Path) -> list[str]:
     return [codec.unescape(name) for (name,) in rows]
 
 
-def counted(run: Path, names: Sequence[str], after_step: int = -1, phase: str = "train") -> dict[str, list[Any]]:
+def counted(run: Path, names: Sequence[str], after_step: int = -1, phase: str = "train",
+            before: int = 0) -> dict[str, list[Any]]:
     """Columns of what was counted of each step. Raises OrtamError where the file can't be read."""
-    return sums.steps(run, after_step, phase, tuple(names))
+    return sums.steps(run, after_step, phase, tuple(names), before=before)
 
 
 def last_step(run: Path) -> int:
@@ -75,6 +75,9 @@ def pace(run: Path) -> float | None:
     return median(gaps) if gaps else None
 
 
-def _columns(run: Path, query: str, *values: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    steps, told = Reading(run / "run.db").columns(query, values) or ((), ())
+def _columns(run: Path, what: str, name: str, after: int, before: int) -> tuple[Sequence[Any], Sequence[Any]]:
+    since = f"SELECT step, {what} AND step <= :after ORDER BY step DESC LIMIT 1 OFFSET :before"
+    query = f"SELECT step, {what} AND step > coalesce((SELECT step FROM ({since})), -1) ORDER BY step"
+    steps, told = Reading(run / "run.db").columns(query, {"name": codec.escape(name), "after": after, "before": before}) or (
+        (), ())
     return steps, told

@@ -5,7 +5,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -41,27 +40,32 @@ _OF_ALL = """SELECT min(name) FROM curves UNION ALL
 """From one name to the next in the index; DISTINCT would read every point."""
 
 
-def rewards(run: Path, after_step: int = -1, environment: str = "", before: int = 0) -> dict[str, list[tuple[Any, ...]]]:
+def rewards(run: Path, after_step: int = -1, environment: str = "", before: int = 0) -> dict[str, list[list[Any]]]:
     """Name -> steps, means, 10 % and 90 % quantiles; None where nothing was scored. All environments together, or one
     of a mix. The points behind `after_step`, and of each line so many `before` them."""
     return _lines(run, "curves", "mean, low, high", _OF_ALL, "AND environment = :environment",
                   {"environment": codec.escape(environment), "after": after_step, "before": before})
 
 
-def metrics(run: Path, names: Sequence[str], after_step: int = -1, before: int = 0) -> dict[str, list[tuple[Any, ...]]]:
+def metrics(run: Path, names: Sequence[str], after_step: int = -1, before: int = 0) -> dict[str, list[list[Any]]]:
     """Name -> steps, values; None where there was nothing to measure. `before` as for `rewards`."""
     return _lines(run, "metrics", "value", _OF_THESE, "",
                   {"names": json.dumps([*map(codec.escape, names)]), "after": after_step, "before": before})
 
 
-def _lines(run: Path, table: str, columns: str, names: str, narrowed: str, asked: dict[str, Any]) -> dict[str, list[tuple]]:
+def _lines(run: Path, table: str, columns: str, names: str, narrowed: str, asked: dict[str, Any]) -> dict[str, list[list[Any]]]:
     query = f"""WITH RECURSIVE asked (name) AS ({names}),
         since (name, step) AS MATERIALIZED (SELECT name, coalesce((SELECT step FROM {table} WHERE {table}.name = asked.name
             {narrowed} AND step <= :after ORDER BY step DESC LIMIT 1 OFFSET :before), -1) FROM asked)
         SELECT name, {table}.step, {columns} FROM since JOIN {table} USING (name)
         WHERE {table}.step > since.step {narrowed} ORDER BY 1, 2"""
-    rows = [tuple(row) for row in Reading(run / "run.db").rows(query, asked)]
-    return {codec.unescape(name): list(zip(*told, strict=True))[1:] for name, told in groupby(rows, key=itemgetter(0))}
+    named, *told = Reading(run / "run.db").columns(query, asked) or ((),)
+    found, start = {}, 0
+    for name, same in groupby(named):
+        end = start + sum(1 for _ in same)
+        found[codec.unescape(name)] = [column[start:end] for column in told]
+        start = end
+    return found
 
 
 def quantile(ordered: list[float], share: float) -> float | None:

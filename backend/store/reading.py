@@ -78,7 +78,7 @@ class Reading:
         """Raises OrtamError where the file can't be read."""
         return self._ask(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
-    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> list[list[Any]]:
+    def columns(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[list[Any]]:
         """The same as columns, all of them empty without rows and none without a file; quicker where there are many rows.
         Raises OrtamError."""
 

@@ -59,15 +59,18 @@ def catch_up(connection: sqlite3.Connection) -> None:
 
 
 def steps(run: Path, after_step: int = -1, phase: str = "train", names: Sequence[str] = _ADDED_UP,
-          environment: str | None = None) -> dict[str, list[Any]]:
+          environment: str | None = None, before: int = 0) -> dict[str, list[Any]]:
     """As columns with one entry a step: `step` and what adds up, or only some of that. All environments together, or
-    one of a mix."""
+    one of a mix. The steps behind `after_step`, and so many recorded ones `before` them."""
     mine = None if environment is None else codec.escape(environment)
     columns: Iterable[list[Any]] = [[] for _ in range(1 + len(names))]
     with _open(run) as connection:
+        kept = connection is not None and _kept(connection)
+        if connection is not None and before:
+            after_step = _earlier(connection, "tallies" if kept else "episodes", phase, after_step, mine, before)
         if connection is None:
             pass
-        elif _kept(connection):
+        elif kept:
             connection.row_factory = None
             told = ", ".join(f"sum({_READ.get(name, name)})" for name in names)
             columns = by_column(connection.execute(
@@ -78,6 +81,14 @@ def steps(run: Path, after_step: int = -1, phase: str = "train", names: Sequence
             rows = [_merged(step, list(told), names) for step, told in groupby(found, key=itemgetter("step"))]
             columns = map(list, zip(*rows, strict=True)) if rows else columns
     return dict(zip(("step", *names), columns, strict=True))
+
+
+def _earlier(connection: sqlite3.Connection, table: str, phase: str, after: int, environment: str | None, before: int) -> int:
+    """The step behind which there are `before` recorded ones up to `after`; -1 where there are no more."""
+    found = connection.execute(
+        f"SELECT DISTINCT step FROM {table} WHERE phase = ?1 AND step <= ?2 AND (?3 IS NULL OR environment = ?3) "
+        "ORDER BY step DESC LIMIT 1 OFFSET ?4", (phase, after, environment, before)).fetchone()
+    return found[0] if found else -1
 
 
 def added(run: Path, names: Sequence[str], until_step: int) -> dict[str, int]:
