@@ -8,6 +8,7 @@ import pytest
 from backend.errors import OrtamError, SpecError
 from backend.launcher import Launcher, from_fields
 from backend.play import Sittings, chosen
+from backend.standings.following import Matches
 from backend.store import Run, Store
 from tests.test_match import CATCH, PERFECT, RANDOM, launched, played
 from ui import arena, arena_form
@@ -27,7 +28,22 @@ def match(store) -> Run:
 
 
 def looked(store, run: Run, read_only=False, **asked):
-    return arena.answer(store, run, arena.Asked(id=run.id, **asked), read_only)
+    return arena.answer(Matches(store), run, arena.Asked(id=run.id, **asked), read_only)
+
+
+class Page:
+    """What a browser that shows a match asks, again and again."""
+
+    def __init__(self, store, run: Run):
+        self.store, self.run, self.matches = store, run, Matches(store)
+        self.version, self.rows = "", {}
+
+    def look(self):
+        asked = arena.Asked(id=self.run.id, version=self.version, rows=self.rows)
+        told = arena.answer(self.matches, self.store.run(self.run.id), asked, False)
+        self.version = told.get("version", self.version)
+        self.rows |= {str(group): mark for group, mark, _ in told.get("rows", ())}
+        return told
 
 
 def form(**changes):
@@ -155,7 +171,9 @@ def test_what_a_person_plays_of_the_same_tasks_stands_beside_it(store, match):
         sittings.close()
     told = looked(store, match)
     assert "by hand" in told["table"] and "1 of 7 tasks" in told["table"]
-    columns = arena.columns_of(store, match)
+    with Matches(store).follow(match) as followed:
+        followed.look()
+        columns = arena.columns_of(followed)
     assert columns[-1].key == "by-hand" and list(columns[-1].games) == [2] and columns[-1].games[2].total is not None
     (kept,) = {run.id for run in columns[-1].runs.values()}
     assert columns[-1].games[2].id == sorted(g.id for g in store.run(kept).games("human"))[0]
@@ -206,7 +224,7 @@ def test_what_the_counts_say(counts, said):
     ({"id": "x" * 3000}, "id is wrong"), ({"id": "latest", "page": -1}, "page is wrong"),
     ({"id": "latest", "page": None}, "page is wrong"), ({"id": "nobody"}, "nobody")])
 def test_an_address_of_a_match_that_somebody_changed_is_one_sentence(store, match, asked, said):
-    told = arena.looked(store, asked, read_only=False)
+    told = arena.looked(Matches(store), asked, read_only=False)
     assert list(told) == ["gone"] and said in told["gone"]
 
 

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from backend.records import EnvironmentSpec, Episode, Policy, RunSpec
+from backend.records import EnvironmentSpec, Episode, Match, Policy, RunSpec, ScriptPlayer
 from backend.signal.chance import sign_test
-from backend.standings import against, by_hand, standing
+from backend.standings import against, standing
+from backend.standings.following import BY_HAND, Matches
 from backend.store import Game, Store
 
 
@@ -63,5 +64,11 @@ def test_a_task_that_is_a_mapping_is_found_among_those_played_by_hand(tmp_path):
     with run.writing() as writer:
         writer.record([Episode(id="play-1-0", phase="play", step=0, group=1, sample=0, environment="catch",
                                task={"level": [1]}, seed=1, policy=Policy(kind="human"), status="won")])
-    found = by_hand(store, where, (), [game(1, task={"level": [1]}, seed=1), game(2)])
-    assert list(found) == [1] and found[1][1].status == "won"
+    match = store.create(RunSpec(name="match", environments=(where,), match=Match(players=(ScriptPlayer(name="random"),))))
+    with match.writing() as writer:
+        writer.record([Episode(id=f"play-{place}-0", phase="play", step=0, group=place, sample=0, environment="catch",
+                               task=task, seed=place, status="lost") for place, task in ((1, {"level": [1]}), (2, "2"))])
+    with Matches(store).follow(match) as followed:
+        followed.look()
+    found = followed.lines[BY_HAND].games
+    assert list(found) == [1] and found[1].status == "won"

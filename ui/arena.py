@@ -21,13 +21,13 @@ from backend.records import (
     CheckpointPlayer,
     EndpointPlayer,
     EnvironmentSpec,
-    Fork,
     PlayerSpec,
     RunSpec,
     ScriptPlayer,
 )
-from backend.standings import Against, against, by_hand, standing
-from backend.store import Game, Run
+from backend.standings import Against
+from backend.standings.following import BY_HAND, PARENT, Followed, Matches
+from backend.store import Run
 from ui import arena_boards as boards
 from ui import arena_form as form
 from ui import arena_table, shell
@@ -45,7 +45,6 @@ LAST_LINES = 20
 """Of the log, under what went wrong."""
 PLAYER = re.compile(r"^match\.players\.(\d+)(\.\w+)*: ")
 """How a spec's errors name a player, whom the form knows by place."""
-BY_HAND, PARENT = "by-hand", "parent"
 ONLY = ("all", "fixed", "broken", "both_won", "both_lost")
 KINDS = {"script": "scripted", "model": "model", "checkpoint": "checkpoint", "endpoint": "endpoint"}
 
@@ -65,6 +64,8 @@ class Asked(BaseModel):
 
 
 def build(store, launcher) -> None:
+    matches = Matches(store)
+
     def front(asked: dict[str, Any]) -> dict[str, Any]:
         return form.front(store, launcher, asked)
 
@@ -81,16 +82,16 @@ def build(store, launcher) -> None:
         return said(lambda: {"told": may(launcher).stop(str(asked.get("id", "")))})
 
     def look(asked: dict[str, Any]) -> dict[str, Any]:
-        return looked(store, asked, read_only=launcher is None)
+        return looked(matches, asked, read_only=launcher is None)
 
     shell.html(form.page(read_only=launcher is None), ["ortamArena"],
                server_functions=[front, choices, cost, start, stop, look])
 
 
-def looked(store, asked: dict[str, Any], read_only: bool) -> dict[str, Any]:
+def looked(matches: Matches, asked: dict[str, Any], read_only: bool) -> dict[str, Any]:
     try:
         question = Asked.model_validate(asked)
-        return answer(store, store.run(question.id), question, read_only)
+        return answer(matches, matches.store.run(question.id), question, read_only)
     except ValidationError as error:
         return {"gone": shell.misread(error)}
     except OrtamError as error:
@@ -119,33 +120,37 @@ def _sentence(error: Exception) -> str:
 # ---------------------------------------------------------------------------------------------------------- a match
 
 
-def answer(store, run: Run, asked: Asked, read_only: bool) -> dict[str, Any]:
+def answer(matches: Matches, run: Run, asked: Asked, read_only: bool) -> dict[str, Any]:
     """Only what is new. Raises OrtamError."""
-    spec = run.spec
-    if spec.match is None:
-        raise SpecError("", f"{run.id} is no match but a run that trains; watch it at /run?id={run.id}")
-    shown = "|".join((str(asked.page), asked.only, asked.first, asked.second))
-    version = "|".join((run.id, run.version(), shown, *(f"{kept.id}{kept.version()}" for kept in store.named("played"))))
-    if version == asked.version:
-        return {}
-    columns = columns_of(store, run)
-    tasks = sorted({group for column in columns for group in column.games})
+    with matches.follow(run) as match:
+        if match.spec.match is None:
+            raise SpecError("", f"{run.id} is no match but a run that trains; watch it at /run?id={run.id}")
+        version = "|".join((match.version(), str(asked.page), asked.only, asked.first, asked.second))
+        if version == asked.version:
+            return {}
+        match.look()
+        return {"version": version, **_shown(match, asked, read_only)}
+
+
+def _shown(match: Followed, asked: Asked, read_only: bool) -> dict[str, Any]:
+    run, spec, columns, tasks = match.run, match.spec, columns_of(match), sorted(match.tasks)
+    assert spec.match is not None
     status, progress = run.status(), run.progress()
     open_ = status not in ENDED
     whole = max(len(tasks), -(-progress.steps // len(spec.match.players)))
     first, second = _pair(columns, asked.first, asked.second)
-    held = against(first.games, second.games) if first and second else None
+    held = match.against(first.key, second.key) if first and second else None
+    play = "" if read_only else unplayed(run, columns, tasks)
     told: dict[str, Any] = {
-        "version": version, "title": spec.name, "open": open_, "head": head(run, spec, status, progress, read_only,
-                                                                             "" if read_only else unplayed(run, columns, tasks)),
-        "table": arena_table.table(columns, [standing(column.games.values(), _terms(spec)) for column in columns],
-                                   _terms(spec), whole),
+        "title": spec.name, "open": open_, "head": head(run, spec, status, progress, read_only, play),
+        "table": arena_table.table(columns, [match.lines[column.key].standing() for column in columns],
+                                   [term.name for term in spec.rewards], whole),
         "pair": arena_table.pair(columns, first, second, held) if first and second and held else "",
     }
-    return told | _boards(store, run, spec, columns, tasks, held, asked, open_)
+    return told | _boards(run, spec, columns, tasks, held, asked, open_)
 
 
-def _boards(store, run: Run, spec: RunSpec, columns: list[Column], tasks: list[int], held: Against | None, asked: Asked,
+def _boards(run: Run, spec: RunSpec, columns: list[Column], tasks: list[int], held: Against | None, asked: Asked,
             open_: bool) -> dict[str, Any]:
     outcome = held.tasks if held else {}
     only = asked.only if asked.only in ONLY and held else "all"
@@ -159,8 +164,8 @@ def _boards(store, run: Run, spec: RunSpec, columns: list[Column], tasks: list[i
                        play_link(run, asked_of, columns, group), open_, asked.rows.get(str(group), "")) for group in shown]
     names = boards.BY_TOTAL if held and held.by_total else boards.VERDICTS
     choices = [("all", "all", len(tasks))]
-    choices += [(kind, names[kind][1], sum(word == kind for word in outcome.values()))
-                for kind in ONLY[1:] if kind in names and any(word == kind for word in outcome.values())]
+    choices += [(kind, names[kind][1], count) for kind in ONLY[1:] if held and kind in names
+                and (count := getattr(held, kind))]
     last = max((game.turns for group in shown for column in columns if (game := column.games.get(group))), default=0)
     places = list(range(page * ROWS, page * ROWS + len(shown)))
     return {"rows": [[row.group, row.mark, row.html] for row in rows], "last": last,
@@ -176,33 +181,17 @@ def _nothing(open_: bool, only: str) -> str:
         shell.empty("No game was played", "The log of this run says why.")
 
 
-def columns_of(store, run: Run) -> list[Column]:
+def columns_of(match: Followed) -> list[Column]:
     """The episode a fork goes on from, the players in their order, and what people played of the same tasks."""
-    spec = run.spec
-    match, games = spec.match, run.games()
-    assert match is not None
-    columns = []
-    for place, (player, label) in enumerate(zip(match.players, match.labels(), strict=True)):
-        own = {game.group: game for game in games if game.sample == place}
-        columns.append(Column(str(place), label, KINDS[player.kind], full_name(player), own, dict.fromkeys(own, run)))
-    if match.fork:
-        columns = [*_parent(store, match.fork), *columns]
-    people = by_hand(store, spec.environments[0], spec.rewards, games) if not match.fork else {}
-    if people:
-        columns.append(Column(BY_HAND, "by hand", "people, first try", "what people played of these tasks on the Play page",
-                              {place: game for place, (_, game) in people.items()},
-                              {place: kept for place, (kept, _) in people.items()}))
-    return columns
-
-
-def _parent(store, fork: Fork) -> list[Column]:
-    try:
-        there = store.run(fork.run)
-        game = Game.of(there.episode(fork.episode))
-    except OrtamError:  # its run is gone, or on another machine
-        return []
-    return [Column(PARENT, "as it was", "its parent", f"{fork.episode} of {fork.run}, which this goes on from after turn "
-                   f"{fork.turn}", {0: game}, {0: there})]
+    asked = match.spec.match
+    assert asked is not None
+    told = {str(place): (label, KINDS[player.kind], full_name(player))
+            for place, (player, label) in enumerate(zip(asked.players, asked.labels(), strict=True))}
+    told[BY_HAND] = "by hand", "people, first try", "what people played of these tasks on the Play page"
+    if asked.fork:
+        told[PARENT] = ("as it was", "its parent", f"{asked.fork.episode} of {asked.fork.run}, which this goes on from after "
+                        f"turn {asked.fork.turn}")
+    return [Column(key, *told[key], line.games, line.runs) for key, line in match.lines.items()]
 
 
 def full_name(player: PlayerSpec) -> str:
@@ -228,10 +217,6 @@ def _pair(columns: list[Column], first: str, second: str) -> tuple[Column | None
     trained = [column for column in models if column.kind == KINDS["checkpoint"]] or models
     asked = by_key.get(second)
     return one, asked if asked and asked is not one else (trained or others)[-1]
-
-
-def _terms(spec: RunSpec) -> list[str]:
-    return [term.name for term in spec.rewards]
 
 
 def _known_viewer(asked: EnvironmentSpec) -> str:

@@ -43,11 +43,11 @@ _COLUMNS = ("seq, id, group_, sample, task, seed, fingerprint, policy, status, t
 _FROM = "(SELECT episodes.*, details.parent FROM episodes JOIN details ON details.episode = episodes.seq)"
 
 
-def games(file: Reading, policy: str | None = None) -> list[Game]:
-    """All that were played, or those of one policy, in the order they were written. Raises OrtamError."""
+def games(file: Reading, policy: str | None = None, after: int = 0) -> list[Game]:
+    """All that were played, or those of one policy, in the order they were written; those after a seq. Raises OrtamError."""
     of_policy = "" if policy is None else " AND policy = ?"
-    rows = file.rows(f"SELECT {_COLUMNS} FROM {_FROM} WHERE phase = 'play'{of_policy} ORDER BY seq",
-                     [] if policy is None else [codec.escape(policy)])
+    rows = file.rows(f"SELECT {_COLUMNS} FROM {_FROM} WHERE seq > ? AND phase = 'play'{of_policy} ORDER BY seq",
+                     [after, *([] if policy is None else [codec.escape(policy)])])
     return [Game(seq, codec.unescape(id), group, sample, codec.from_json(task), None if seed is None else int(seed),
                  None if fingerprint is None else codec.unescape(fingerprint), codec.unescape(policy), status, total,
                  turns, tokens, started, seconds, codec.from_json(facts), codec.from_json(scores), bool(forked))

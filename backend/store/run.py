@@ -203,8 +203,9 @@ class Run:
 
     def _games(self, match: Match, end: float) -> tuple[int, int, float | None]:
         """How many are played, how many there are to play, and the seconds of one; None while a player has yet to end one."""
-        rows = self._told("SELECT sample, count(*) AS games, min(started) AS began FROM episodes WHERE phase = 'play' "
-                          "GROUP BY sample ORDER BY sample")
+        rows = self._told("SELECT sample, count(*) AS games, (SELECT started FROM episodes AS one WHERE step = 0 AND "
+                          "one.sample = episodes.sample ORDER BY group_ LIMIT 1) AS began FROM episodes WHERE step = 0 "
+                          "GROUP BY sample ORDER BY sample")  # of an index alone, since it's asked after every game
         played = sum(row["games"] for row in rows)
         told = self._told("SELECT value FROM metrics WHERE name = 'games'")
         tasks = 1 if match.fork else match.held_out or self.spec.environments[0].tasks.count or 0
@@ -309,9 +310,9 @@ class Run:
         return [codec.unescape(name) for (name,) in
                 self._reading.rows("SELECT DISTINCT name FROM curves WHERE environment = ''")]
 
-    def games(self, policy: str | None = None) -> list[Game]:
-        """What was played in a match, or by hand; of all, or of one policy. Raises OrtamError."""
-        return games(self._reading, policy)
+    def games(self, policy: str | None = None, after: int = 0) -> list[Game]:
+        """What was played in a match, or by hand; of all, or of one policy; after a seq. Raises OrtamError."""
+        return games(self._reading, policy, after)
 
     def episode(self, id: str) -> Episode:
         """Raises EpisodeNotFound."""
