@@ -1,6 +1,8 @@
 """Compare: what a browser is told, and that it is told only what is new."""
 
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
@@ -232,6 +234,24 @@ def test_long_lines_are_thinned_and_kept_for_the_next_visit(store, monkeypatch):
 def tables(store, runs, **changes):
     return {name: html for name, (_, html) in
             tables_of(store, AskedTables(runs=ids(runs), **changes), compare.Outcomes())["parts"].items()}
+
+
+@pytest.mark.parametrize(("table", "column"), [("curves", "mean"), ("curves", "step"), ("metrics", "value"), ("metrics", "step"),
+                                               ("tallies", "won"), ("tallies", "total"), ("tallies", "step"), ("steps", "at")])
+def test_a_cell_that_holds_no_number_is_one_sentence_beside_the_other_run(store, table, column):
+    run, other = recorded(store, steps(1, 2, 3)), recorded(store, steps(1, 2, 3))
+    with run.writing() as writer:
+        writer.metrics(2, {"kl": 0.5})
+    with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
+        file.execute(f"UPDATE {table} SET {column} = 'much' WHERE step = 2")
+    assert answer(store, Asked(runs=ids([run, other])))["measures"]
+    for key in ("curve:total", "metric:kl", "share:won"):
+        told = points(store, [run, other], key)
+        assert key == "metric:kl" or told["lines"][other.id]["x"] == [1, 2, 3]
+        mine = {"curves": "curve:", "metrics": "metric:", "tallies": "share:"}.get(table, "none") if column != "total" else "none"
+        assert ("put back a whole copy" in told.get("problem", "")) == key.startswith(mine), (key, told.get("problem"))
+    told = tables(store, [run, other])["outcome"]
+    assert ("put back a whole copy" in told) == (table == "tallies")
 
 
 def test_tables_come_once(store, runs):

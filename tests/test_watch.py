@@ -437,6 +437,34 @@ def test_what_is_measured_seldom_is_smoothed_the_same_when_it_comes_bit_by_bit_a
         assert new["smooth"] == old["smooth"][-len(new["smooth"]):], key
 
 
+@pytest.mark.parametrize(("table", "column", "cell", "key"), [
+    ("curves", "mean", "much", "curve:near"), ("curves", "step", "first", "curve:near"), ("curves", "low", b"x", "curve:near"),
+    ("metrics", "value", "much", "metric:kl"), ("metrics", "step", "x", "metric:kl"), ("metrics", "value", b"", "metric:kl"),
+    ("tallies", "won", "many", "share:won"), ("tallies", "total", "x", ""), ("tallies", "step", "x", "share:won"),
+    ("tallies", "failed_calls", "{", "share:failed"), ("tallies", "spreads", "[]", ""), ("tallies", "failed_calls", "3", ""),
+    ("steps", "at", "noon", "")])
+@pytest.mark.parametrize("axis", ["step", "tokens"])
+def test_a_cell_that_holds_no_number_is_one_sentence_and_the_other_charts_are_drawn(store, run, writer, table, column, cell,
+                                                                                  key, axis):
+    play(writer, 1, 2, 3)
+    for step in (1, 2, 3):
+        writer.metrics(step, {"kl": 0.5, "entropy": 1.0})
+    writer.close()
+    which = {"curves": "AND name = 'near'", "metrics": "AND name = 'kl'"}.get(table, "")
+    with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
+        file.execute(f"UPDATE {table} SET {column} = ? WHERE step = 2 {which}", (cell,))
+    sections = dict.fromkeys(("learning", "terms", "play", "lengths", "optimiser", "time"))
+    told = answer(store, Asked(run=run.id, charts=sections, view=View(x=axis)))
+    if "points" not in told:
+        assert axis == "tokens" and table in ("tallies", "steps") and "put back a whole copy" in told["gone"]
+        return
+    lines = {name for points in told["points"].values() for name in points["lines"]}
+    assert key not in lines and {"curve:total", "metric:entropy"} <= lines and len(lines) > 4
+    if table != "steps":
+        assert told["parts"]["alert"][1].count("put back a whole copy") in (1, 2) and "run.db" in told["parts"]["alert"][1]
+    assert store.runs() and run.progress().steps
+
+
 def test_an_environment_of_a_mix_is_watched_alone_or_beside_the_others(store):
     spec = SPEC.model_copy(update={"environments": (
         EnvironmentSpec(id="catch", use="catch"), EnvironmentSpec(id="words", use="wordle"))})

@@ -19,7 +19,7 @@ from backend.store import Run, compared
 from backend.store.spent import spent
 from ui.charts import charts
 from ui.lines import View
-from ui.points import COUNTED, LIMIT, Point, columns, kept, memory, smoothed, width
+from ui.points import COUNTED, LIMIT, Point, columns, kept, memory, needed, smoothed, width
 
 FEW, POINTS = 6, 500
 """Up to so many lines have LIMIT points each, more of them so many."""
@@ -99,14 +99,6 @@ def usual(terms: Sequence[Sequence[str]]) -> list[str]:
 # ----------------------------------------------------------------------------------------------------------- full lines
 
 
-class _Noted(dict):
-    """Notes which columns are looked at."""
-
-    def __missing__(self, name: str) -> tuple:
-        self[name] = ()
-        return ()
-
-
 def full(run: Run, key: str, after: int = -1, before: int = 0) -> Line:
     """Every point behind the step `after`, and so many `before` them. Raises OrtamError where the file can't be read."""
     kind, _, name = key.partition(":")
@@ -117,9 +109,7 @@ def full(run: Run, key: str, after: int = -1, before: int = 0) -> Line:
     counted = "share:won" if key == "share:eval won" else key
     if counted not in COUNTED:
         return (), ()
-    noted = _Noted()
-    COUNTED[counted](noted)
-    told = compared.counted(run.path, tuple(noted), after, "train" if counted == key else "eval", before)
+    told = compared.counted(run.path, needed([counted]), after, "train" if counted == key else "eval", before)
     return told["step"], COUNTED[counted](told)
 
 

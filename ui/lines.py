@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from backend.errors import OrtamError
 from backend.store import curves, sums
 from backend.store.spent import Axis, Spent, spent
 from ui.charts import PARTS_OF_STEP
-from ui.points import MOST_SMOOTH, Columns, Point, columns, counted, kept, line, memory, points_of
+from ui.points import MOST_SMOOTH, Point, columns, counted, kept, line, memory, needed, points_of
 
 
 class View(BaseModel):
@@ -33,8 +34,9 @@ class Lines:
         self.run, self.start, self.bucket, self.started = run, start, bucket, started
         self.view = view = view or View()
         self.before = memory(view.smooth)
+        self.wrong: list[str] = []
+        """Why lines are missing whose cells in the file can't be understood, in sentences."""
         self._mine = "" if view.environment == "*" else view.environment
-        self._steps: dict[str, Columns] = {}
         self._rewards: dict[str, dict[str, list[Point]]] = {}
 
     def of(self, keys: Sequence[str]) -> dict[str, list[Point]]:
@@ -65,7 +67,7 @@ class Lines:
         if not keys:
             return {}
         told = curves.metrics(self.run, [key.removeprefix("metric:") for key in keys], self.start - 1,
-                              self.before)
+                              self.before, self.wrong)
         return {f"metric:{name}": self._line(steps, values) for name, (steps, values) in told.items()}
 
     def _timed(self, keys: Sequence[str]) -> dict[str, list[Point]]:
@@ -74,7 +76,8 @@ class Lines:
         if not keys:
             return {}
         names = [key.removeprefix("time:") for key in keys if key != "time:optimiser"]
-        told = curves.metrics(self.run, ["step_time", *(f"seconds/{name}" for name in PARTS_OF_STEP)], self.start - 1)
+        told = curves.metrics(self.run, ["step_time", *(f"seconds/{name}" for name in PARTS_OF_STEP)], self.start - 1,
+                              wrong=self.wrong)
         steps, whole = told.get("step_time", ((), ()))
         parts = {name: dict(zip(*told.get(f"seconds/{name}", ((), ())), strict=True)) for name in PARTS_OF_STEP}
         places = kept(steps, whole, self.bucket)
@@ -89,19 +92,21 @@ class Lines:
         drawn: dict[str, list[Point]] = {}
         if any(key.startswith("curve:") for key in keys):
             drawn |= {key: points for key, points in self._rewarded(environment).items() if key in keys}
-        if "share:eval won" in keys:
-            evaluated = sums.steps(self.run, self.start - 1, "eval", environment=environment or None)
-            drawn["share:eval won"] = points_of(evaluated, ["share:won"])["share:won"]
-        if told := [key for key in keys if counted(key)]:
-            if environment not in self._steps:
-                self._steps[environment] = sums.steps(self.run, self.start - 1, environment=environment or None,
-                                                      before=self.before)
-            drawn |= points_of(self._steps[environment], told, self.bucket, self.view.smooth, self.start)
+        try:
+            if "share:eval won" in keys:
+                evaluated = sums.steps(self.run, self.start - 1, "eval", needed(["share:won"]), environment or None)
+                drawn["share:eval won"] = points_of(evaluated, ["share:won"])["share:won"]
+            if told := [key for key in keys if counted(key)]:
+                steps = sums.steps(self.run, self.start - 1, names=needed(told), environment=environment or None,
+                                   before=self.before)
+                drawn |= points_of(steps, told, self.bucket, self.view.smooth, self.start)
+        except OrtamError as error:  # the lines of other tables are drawn all the same
+            self.wrong.append(str(error))
         return drawn
 
     def _rewarded(self, environment: str) -> dict[str, list[Point]]:
         if environment not in self._rewards:
-            told = curves.rewards(self.run, self.start - 1, environment, self.before)
+            told = curves.rewards(self.run, self.start - 1, environment, self.before, self.wrong)
             self._rewards[environment] = {f"curve:{name}": self._line(steps, means, low, high)
                                           for name, (steps, means, low, high) in told.items()}
         return self._rewards[environment]

@@ -73,6 +73,30 @@ def counted(key: str) -> bool:
     return key in COUNTED or key.startswith(("status:", "cause:"))
 
 
+STACKED = (("status:", "episodes", str), ("cause:", "groups", CAUSE_COLUMNS.__getitem__))
+"""Start of a key, the column of the whole, and the column of what follows in the key."""
+
+
+class _Noted(dict):
+    """Notes which columns are looked at."""
+
+    def __missing__(self, name: str) -> tuple:
+        self[name] = ()
+        return ()
+
+
+def needed(keys: Sequence[str]) -> tuple[str, ...]:
+    """The columns that these keys are worked out from."""
+    noted = _Noted()
+    for key in keys:
+        if key in COUNTED:
+            COUNTED[key](noted)
+        for prefix, whole, column in STACKED:
+            if key.startswith(prefix):
+                noted |= {whole: (), column(key.removeprefix(prefix)): ()}
+    return tuple(noted)
+
+
 def points_of(steps: Columns, keys: Sequence[str], bucket: int = 1, weight: float = 0.0,
               start: int = -1) -> dict[str, list[Point]]:
     """Key -> its points, thinned. Parts that are stacked keep the same steps: those of the first, which says most."""
@@ -80,7 +104,7 @@ def points_of(steps: Columns, keys: Sequence[str], bucket: int = 1, weight: floa
     points = {key: line(at, COUNTED[key](steps), bucket, weight=weight, start=start) for key in keys if key in COUNTED}
     first_place = bisect_left(at, start)
     at = at[first_place:]
-    for prefix, whole, column in (("status:", "episodes", str), ("cause:", "groups", CAUSE_COLUMNS.__getitem__)):
+    for prefix, whole, column in STACKED:
         names = {key: column(key.removeprefix(prefix)) for key in keys if key.startswith(prefix)}
         stacked = {key: steps[name][first_place:] for key, name in names.items()}
         if stacked:

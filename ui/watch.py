@@ -157,11 +157,17 @@ def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
         return {"version": "none", "gone": shell.empty("This is a match", "It is watched in the arena, board by board.",
                                                        ("See the match", f"/arena?id={run.id}"))}
     untrained = status == "finished" and not progress.step
+    drawn_curves, wrong = _charts(run, spec, progress.step, asked)
+    health = ""
+    try:
+        health = parts.health(run.id, _health(run.path, spec))
+    except OrtamError as error:
+        wrong = list(dict.fromkeys([*wrong, str(error)]))
     drawn = {
         "head": parts.head(run.id, spec, status, may_stop, bool(episodes)),
         "progress": "" if untrained else parts.progress(status, progress),
-        "alert": _alert(run, status, progress),
-        "health": parts.health(run.id, _health(run.path, spec)),
+        "alert": _alert(run, status, progress) + "".join(map(shell.problem, wrong)),
+        "health": health,
         "waiting": "" if episodes else parts.waiting(status, spec, progress.phase.lower()),
     }
     marks = {name: hashlib.sha1(html.encode("utf-8", "replace")).hexdigest()[:8] for name, html in drawn.items()}
@@ -177,7 +183,7 @@ def _newer(run, asked: Asked, may_stop: bool) -> dict[str, Any]:
         "episodes": episodes,
     }
     told |= _episodes(run, spec, asked.newest)
-    told |= _charts(run, spec, progress.step, asked)
+    told |= drawn_curves
     return {key: value for key, value in told.items() if value not in ({}, [])}
 
 
@@ -228,11 +234,15 @@ def step_of(run, step: int, first: int = 0) -> str:
 # -------------------------------------------------------------------------------------------------------------- curves
 
 
-def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
-    """The charts of the sections asked for, with the points that the browser lacks."""
+def _charts(run, spec: RunSpec, step: int, asked: Asked) -> tuple[dict[str, Any], list[str]]:
+    """The charts of the sections asked for, with the points that the browser lacks; and why lines are missing whose cells
+    can't be understood."""
     terms = [term.name for term in spec.rewards]
-    names = run.metric_names()
-    terms += sorted({point.name for point in run.term_curves(step - 2)} - {"total", *terms})
+    names, wrong = run.metric_names(), []
+    try:
+        terms += sorted({point.name for point in run.term_curves(step - 2)} - {"total", *terms})
+    except OrtamError as error:
+        wrong.append(str(error))
     always = [series.key for chart in charts.CHARTS for series in chart.series
               if not series.key.startswith(("metric:", "time:"))]
     environments = [environment.id for environment in spec.environments]
@@ -244,8 +254,11 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
     known = asked.parts.get("charts") == mark
     told: dict[str, Any] = {"view": asked.view.model_dump()}
     if not known:
-        told |= {"charts": {"mark": mark, "shown": described}, "unknown": unknown(run.path, step),
-                 "environments": environments}
+        told |= {"charts": {"mark": mark, "shown": described}, "unknown": {}, "environments": environments}
+        try:
+            told["unknown"] = unknown(run.path, step)
+        except OrtamError as error:
+            wrong.append(str(error))
     bucket = charts.width(step)
     points = {}
     asked_once = {}
@@ -264,4 +277,5 @@ def _charts(run, spec: RunSpec, step: int, asked: Asked) -> dict[str, Any]:
             "step": max([line["x"][-1] for line in lines.values()], default=-1 if cursor is None else cursor.step),
             "lines": lines,
         }
-    return told | {"points": points}
+    wrong += (sentence for lines in asked_once.values() for sentence in lines.wrong)
+    return told | {"points": points}, list(dict.fromkeys(wrong))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from backend.store import codec, sums
 from backend.store.reading import Reading
-from backend.store.tables import GONE
+from backend.store.tables import GONE, making_sense, only_numbers
 
 PACED = 200
 """Newest steps whose durations are looked at."""
@@ -70,7 +70,8 @@ def last_step(run: Path) -> int:
 
 def pace(run: Path) -> float | None:
     """Median seconds from one step to the next, of the newest ones; None before two were recorded."""
-    rows = Reading(run / "run.db").rows("SELECT step, at FROM steps ORDER BY step DESC LIMIT ?", (PACED + 1,))
+    rows = Reading(run / "run.db").rows(f"SELECT step, at FROM steps WHERE at < {sums.EVER} "  # text is larger
+                                        "ORDER BY step DESC LIMIT ?", (PACED + 1,))
     gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"]) for later, earlier in pairwise(rows)]
     return median(gaps) if gaps else None
 
@@ -80,4 +81,6 @@ def _columns(run: Path, what: str, name: str, after: int, before: int) -> tuple[
     query = f"SELECT step, {what} AND step > coalesce((SELECT step FROM ({since})), -1) ORDER BY step"
     steps, told = Reading(run / "run.db").columns(query, {"name": codec.escape(name), "after": after, "before": before}) or (
         (), ())
+    with making_sense(run / "run.db"):
+        only_numbers("curves and metrics", steps, told)
     return steps, told

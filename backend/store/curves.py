@@ -8,10 +8,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from backend.errors import OrtamError
 from backend.store import codec
 from backend.store.counting import Counted
 from backend.store.reading import Reading
-from backend.store.tables import RUN
+from backend.store.tables import RUN, making_sense, only_numbers
 
 
 def keep(connection: sqlite3.Connection, step: int, episodes: Iterable[Counted]) -> None:
@@ -40,20 +41,24 @@ _OF_ALL = """SELECT min(name) FROM curves UNION ALL
 """From one name to the next in the index; DISTINCT would read every point."""
 
 
-def rewards(run: Path, after_step: int = -1, environment: str = "", before: int = 0) -> dict[str, list[list[Any]]]:
+def rewards(run: Path, after_step: int = -1, environment: str = "", before: int = 0,
+            wrong: list[str] | None = None) -> dict[str, list[list[Any]]]:
     """Name -> steps, means, 10 % and 90 % quantiles; None where nothing was scored. All environments together, or one
-    of a mix. The points behind `after_step`, and of each line so many `before` them."""
+    of a mix. The points behind `after_step`, and of each line so many `before` them. Raises OrtamError where cells hold what
+    isn't a number; with `wrong` such a line is left out, and the sentence put there."""
     return _lines(run, "curves", "mean, low, high", _OF_ALL, "AND environment = :environment",
-                  {"environment": codec.escape(environment), "after": after_step, "before": before})
+                  {"environment": codec.escape(environment), "after": after_step, "before": before}, wrong)
 
 
-def metrics(run: Path, names: Sequence[str], after_step: int = -1, before: int = 0) -> dict[str, list[list[Any]]]:
-    """Name -> steps, values; None where there was nothing to measure. `before` as for `rewards`."""
+def metrics(run: Path, names: Sequence[str], after_step: int = -1, before: int = 0,
+            wrong: list[str] | None = None) -> dict[str, list[list[Any]]]:
+    """Name -> steps, values; None where there was nothing to measure. The rest as for `rewards`."""
     return _lines(run, "metrics", "value", _OF_THESE, "",
-                  {"names": json.dumps([*map(codec.escape, names)]), "after": after_step, "before": before})
+                  {"names": json.dumps([*map(codec.escape, names)]), "after": after_step, "before": before}, wrong)
 
 
-def _lines(run: Path, table: str, columns: str, names: str, narrowed: str, asked: dict[str, Any]) -> dict[str, list[list[Any]]]:
+def _lines(run: Path, table: str, columns: str, names: str, narrowed: str, asked: dict[str, Any],
+           wrong: list[str] | None) -> dict[str, list[list[Any]]]:
     query = f"""WITH RECURSIVE asked (name) AS ({names}),
         since (name, step) AS MATERIALIZED (SELECT name, coalesce((SELECT step FROM {table} WHERE {table}.name = asked.name
             {narrowed} AND step <= :after ORDER BY step DESC LIMIT 1 OFFSET :before), -1) FROM asked)
@@ -63,8 +68,16 @@ def _lines(run: Path, table: str, columns: str, names: str, narrowed: str, asked
     found, start = {}, 0
     for name, same in groupby(named):
         end = start + sum(1 for _ in same)
-        found[codec.unescape(name)] = [column[start:end] for column in told]
+        line = [column[start:end] for column in told]
         start = end
+        try:
+            with making_sense(run / "run.db"):
+                only_numbers(table, *line)
+                found[codec.unescape(name)] = line
+        except OrtamError as error:
+            if wrong is None:
+                raise
+            wrong.append(str(error))
     return found
 
 

@@ -13,7 +13,7 @@ from backend.records import Episode, EpisodeStatus, Event, Judged, MetricPoint
 from backend.store import codec, indexing, words
 from backend.store.filters import conditions
 from backend.store.sorting import order, past, sort_keys
-from backend.store.tables import by_column, making_sense, reading
+from backend.store.tables import by_column, making_sense, only_numbers, reading
 from backend.store.where import COLUMNS, to_sql
 
 ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
@@ -258,6 +258,7 @@ class Reading:
             parameters += [codec.escape(name) for name in names]
         rows = self.rows(f"SELECT step, name, value FROM metrics WHERE step > ?{wanted} ORDER BY step", parameters)
         with making_sense(self.path):
+            only_numbers("metrics", [row["step"] for row in rows], [row["value"] for row in rows])
             return [MetricPoint.model_construct(step=step, name=codec.unescape(name), value=value)
                     for step, name, value in rows]
 
@@ -273,8 +274,10 @@ class Reading:
         rows = self.rows("SELECT step, name, mean, low, high, scored, all_, nullif(environment, '') FROM curves "
                          "WHERE step > ? AND environment = ? AND name = coalesce(?, name) ORDER BY step",
                          (after_step, codec.escape(environment or ""), None if name is None else codec.escape(name)))
-        return [CurvePoint(step, codec.unescape(named), mean, low, high, scored, all_, of and codec.unescape(of))
-                for step, named, mean, low, high, scored, all_, of in rows]
+        with making_sense(self.path):
+            only_numbers("curves", [row["step"] for row in rows], [cell for row in rows for cell in row[2:7]])
+            return [CurvePoint(step, codec.unescape(named), mean, low, high, scored, all_, of and codec.unescape(of))
+                    for step, named, mean, low, high, scored, all_, of in rows]
 
     def events(self, after: int) -> list[tuple[int, Event]]:
         rows = self.rows("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))

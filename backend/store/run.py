@@ -22,6 +22,7 @@ from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE
 from backend.store.spec_file import from_kept_yaml
+from backend.store.sums import EVER
 from backend.store.words import Excerpt
 from backend.store.writing import RunWriter, held, hold, write_whole
 
@@ -166,8 +167,8 @@ class Run:
 
     def so_far(self) -> tuple[int, float | None]:
         """How many episodes are recorded, and the mean total of the last step; None before one was scored."""
-        rows = self._told("SELECT (SELECT count(*) FROM episodes), (SELECT mean FROM curves WHERE "
-                          "name = 'total' AND environment = '' ORDER BY step DESC LIMIT 1)")
+        rows = self._told(f"SELECT (SELECT count(*) FROM episodes), (SELECT iif(mean < {EVER}, mean, NULL) "
+                          "FROM curves WHERE name = 'total' AND environment = '' ORDER BY step DESC LIMIT 1)")
         return tuple(rows[0]) if rows else (0, None)
 
     def _told(self, sql: str) -> list[sqlite3.Row]:
@@ -190,7 +191,7 @@ class Run:
 
     def _pace(self) -> tuple[int | None, float | None]:
         """The last recorded step, and the median seconds of a recent step."""
-        rows = self._told("SELECT step, at FROM steps ORDER BY step DESC LIMIT 30")
+        rows = self._told(f"SELECT step, at FROM steps WHERE at < {EVER} ORDER BY step DESC LIMIT 30")
         if not rows:
             return None, None
         gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"])

@@ -15,7 +15,7 @@ from typing import Any
 
 from backend.errors import OrtamError
 from backend.store import codec, counting
-from backend.store.tables import GONE, RUN, by_column, making_sense, reading
+from backend.store.tables import GONE, RUN, by_column, making_sense, only_numbers, reading
 
 _HERE = "phase = :phase AND step > :after AND step <= :until"
 PLAYED_LAST = f"""{_HERE} AND (step NOT IN (SELECT step FROM episodes WHERE {_HERE} AND attempt > 1)
@@ -72,15 +72,22 @@ def steps(run: Path, after_step: int = -1, phase: str = "train", names: Sequence
             pass
         elif kept:
             connection.row_factory = None
-            told = ", ".join(f"sum({_READ.get(name, name)})" for name in names)
-            columns = by_column(connection.execute(
-                f"SELECT step, {told} FROM tallies WHERE phase = ?1 AND step > ?2 AND (?3 IS NULL OR environment = ?3) "
+            asked = ", ".join(["step", *(f"sum({_READ.get(name, name)})" for name in names), _words(names)])
+            *columns, words = by_column(connection.execute(
+                f"SELECT {asked} FROM tallies WHERE phase = ?1 AND step > ?2 AND (?3 IS NULL OR environment = ?3) "
                 "GROUP BY step", (phase, after_step, mine)))
+            only_numbers("tallies", columns[0], *columns[1:], words)
         else:
             found = (_parted(row) for row in _counted(connection, phase, after_step) if mine in (None, row["environment"]))
             rows = [_merged(step, list(told), names) for step, told in groupby(found, key=itemgetter("step"))]
             columns = map(list, zip(*rows, strict=True)) if rows else columns
     return dict(zip(("step", *names), columns, strict=True))
+
+
+def _words(names: Sequence[str]) -> str:
+    """SQL for a cell of these that is no number, which a sum would count as 0; text is larger than any number."""
+    tests = " ".join(f"WHEN {name} >= '' THEN {name}" for name in names if name in RUN["tallies"])
+    return f"max(CASE {tests} END)" if tests else "NULL"
 
 
 def _earlier(connection: sqlite3.Connection, table: str, phase: str, after: int, environment: str | None, before: int) -> int:
@@ -174,7 +181,10 @@ def _between(connection: sqlite3.Connection, after: int, until: int) -> list[dic
     else:
         rows = list(_counted(connection, "train", after, until))
     for row in rows:
+        only_numbers("tallies", [row["step"]], [row[name] for name, kind in RUN["tallies"].items() if kind in (int, float)])
         row["failed_calls"], row["spreads"] = codec.from_json(row["failed_calls"]), codec.from_json(row["spreads"])
+        if not isinstance(row["failed_calls"], dict) or not isinstance(row["spreads"], dict):
+            raise ValueError("a list where a mapping belongs, in tallies")
     return [_parted(row) for row in rows]
 
 

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,15 @@ def making_sense(path: Path) -> Iterator[None]:
         said = str(error).splitlines()
         raise OrtamError(f"{path} holds what can't be understood ({said[0] if said else type(error).__name__}); put back a "
                          "whole copy of it") from None
+
+
+def only_numbers(table: str, steps: Sequence[Any], *columns: Sequence[Any]) -> None:
+    """SQLite keeps whatever is put into a cell. ValueError where a step isn't a whole number, or another cell neither a number
+    nor NULL; for use while `making_sense`."""
+    for column, wanted in ((steps, {int}), *((column, {int, float, type(None)}) for column in columns)):
+        if not set(map(type, column)) <= wanted:
+            odd = next(cell for cell in column if type(cell) not in wanted)
+            raise ValueError(f"{odd!r:.40} where a number belongs, in {table}")
 
 
 @contextlib.contextmanager
