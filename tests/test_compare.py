@@ -79,6 +79,22 @@ def test_what_a_run_does_not_have_is_not_set():
     assert told["environments.w.use"] == (None, "wordle") and told["environments.w.options.a.b"] == (None, 1)
 
 
+def test_what_some_runs_lack_is_one_difference_and_its_settings_are_held_only_against_those_that_have_it():
+    words = {"id": "w", "use": "wordle", "tasks": {"count": 600}, "options": {"hard": True}}
+    near = {"name": "near", "value": "nearness", "weight": 0.5}
+    one, other = spec(), spec(environments=[words], rewards=[near], warm_up={"games": 5})
+    told = {setting.path: setting for setting in differing([one, other])}
+    assert {path: setting.values for path, setting in told.items()} == {
+        "environments.catch": ("catch", None), "environments.w": (None, "wordle · Tasks 600 · Options {\"hard\": true}"),
+        "rewards.caught": ("1.0 if won else 0.0", None), "rewards.near": (None, "nearness · Weight 0.5"),
+        "warm_up": (None, "Games 5")}
+    assert told["environments.w"].title == "Environment w" and all(setting.whole for setting in told.values())
+    third = spec(environments=[words | {"max_turns": 3}], rewards=[near], warm_up={"games": 5})
+    told = {setting.path: setting for setting in differing([one, other, third])}
+    assert told["environments.w.max_turns"].values == (None, None, 3)
+    assert told["environments.w.max_turns"].there == (False, True, True) and "environments.w.use" not in told
+
+
 def test_a_setting_carries_the_title_of_its_field():
     told = {setting.path: setting.title for setting in settings([spec(warm_up={})])}
     assert told["train.learning_rate"] == "Learning rate" and told["warm_up.learning_rate"] == "Warm-up · Learning rate"

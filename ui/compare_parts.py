@@ -236,7 +236,8 @@ def _cell(column: Column, told: Outcome, best: float | None) -> str:
 
 
 def settings_table(group: Chosen, found: Sequence[Setting], everything: bool) -> str:
-    shown = [setting for setting in found if setting.differs or (everything and setting.values[0] is not None)]
+    shown = [setting for setting in found
+             if setting.differs or (everything and any(value is not None for value in setting.values))]
     if len(group.runs) < 2 and not everything:
         return '<p class="o-muted">Add a second run to see what was set differently.</p>'
     if not shown:
@@ -250,14 +251,15 @@ def settings_table(group: Chosen, found: Sequence[Setting], everything: bool) ->
 
 def _setting(setting: Setting, everything: bool) -> str:
     differs = '<span class="o-tag" title="Not the same in all runs">differs</span>' * (everything and setting.differs)
-    cells = "".join(f"<td>{_value(value)}</td>" for value in setting.values)
+    cells = "".join(f"<td>{_value(value, there, setting.whole)}</td>"
+                    for value, there in zip(setting.values, setting.there, strict=True))
     return (f'<tr><th scope="row" title="{attribute(setting.path)}">{text(setting.title)} {differs}'
             f'<span class="o-mono o-muted">{text(setting.path)}</span></th>{cells}</tr>')
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, there: bool, whole: bool) -> str:
     if value is None:
-        return '<span class="o-compare-unset">not set</span>'
+        return f'<span class="o-compare-unset">{"not in this run" if whole else "not set" if there else "–"}</span>'
     whole = spelled(value, most=1_000_000)
     if len(whole) <= LONG:
         return text(whole)

@@ -22,5 +22,6 @@ def compared(store: Store, refs: Sequence[str], as_json: bool) -> None:
     if not differing:
         return print("nothing but the name was set differently")
     printing.table(("setting", *(run.id for run in runs)), [
-        (setting.path, *("not set" if value is None else str(value)[:60] for value in setting.values))
+        (setting.path, *("not there" if not there or (value is None and setting.whole) else "not set" if value is None
+                         else str(value)[:60] for value, there in zip(setting.values, setting.there, strict=True)))
         for setting in differing])
