@@ -7,7 +7,7 @@ inside its own Gradio route:
 
     CSS = [HERE / "runs.css"]       # optional: in <head> of every page, after style.css
     JS = [HERE / "runs.js"]         # optional: <script defer>; defines window.ortamRuns
-    EARLY = [plotly()]              # optional: a big script of others, fetched with this page while Gradio starts
+    EARLY = [plotly()]              # optional: a big script of others, fetched while Gradio starts
 
     def build(store, launcher):     # launcher is None on a read-only site
         def look(asked: dict) -> dict: ...      # plain values in and out; in the script `await server.look({...})`

@@ -18,16 +18,16 @@
   const figure = window.ortamFigure;
   let loading = null;
   const plotly = () => loading ??= window.Plotly ? Promise.resolve() : new Promise((done, failed) => {
-    let script = document.querySelector('[data-early="plotly.min.js"]');
-    if (script.dataset.failed) {
-      const again = document.createElement("script");
-      again.src = script.src;
-      again.dataset.early = script.dataset.early;
-      script.replaceWith(again);
-      script = again;
-    }
-    script.addEventListener("load", done);
-    script.addEventListener("error", () => { script.dataset.failed = "1"; loading = null; failed(); });
+    const script = document.createElement("script");
+    script.src = document.querySelector('[data-early="plotly.min.js"]').href;
+    script.onload = done;
+    script.onerror = () => { loading = null; failed(); };
+    document.head.appendChild(script);
+  });
+  /* What was changed is on the screen, or the tab isn't. */
+  const painted = () => new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 200);
   });
 
   const make = (tag, css, text) => {
@@ -160,6 +160,10 @@
 
     async draw() {
       this.dirty = false;
+      if (!window.Plotly) {
+        this.plot.innerHTML = window.ortamSketch(figure.traces(this), figure.layout(this), this.plot);
+        await painted();
+      }
       try {
         await plotly();
       } catch {
@@ -168,6 +172,7 @@
       }
       if (this.left || this.empty) return;
       const first = !this.plot.data;
+      if (first) this.plot.replaceChildren();
       await window.Plotly.react(this.plot, figure.traces(this), figure.layout(this), { displayModeBar: false, responsive: false, showTips: false,
         doubleClick: false });
       if (!first) return;

@@ -144,8 +144,8 @@ class Files:
     def tags(self, page: str) -> str:
         """For <head> of the page at this path."""
         first = f"<script>{(HERE / 'first.js').read_text()}</script>"
-        early = "".join(f'<script async data-early="{name}" src="{self.address(name)}" onerror="this.dataset.failed = 1">'
-                        "</script>" for name in self.early.get(page, ()))
+        early = "".join(f'<link rel="preload" as="script" data-early="{name}" href="{self.address(name)}">'
+                        for name in self.early.get(page, ()))
         return (f'<link rel="icon" href="/o/icon.svg">{first}<link rel="stylesheet" href="{self.address("ortam.css")}">'
                 f'<script defer src="{self.address("ortam.js")}"></script>{early}')
 

@@ -28,7 +28,7 @@ from ui.watch_lane import AskedLane, lane
 
 HERE = Path(__file__).parent
 CSS = [HERE / "watch.css"]
-JS = [HERE / name for name in ("curves_figure.js", "curves.js", "watch_view.js", "watch_lane.js", "watch.js")]
+JS = [HERE / name for name in ("curves_figure.js", "sketch.js", "curves.js", "watch_view.js", "watch_lane.js", "watch.js")]
 
 CARDS, RECENT = 9, 64
 """Newest episodes shown, and of how many."""

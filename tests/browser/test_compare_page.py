@@ -62,6 +62,20 @@ def test_runs_are_chosen_on_the_list_and_compared(shared_application, page, seen
     assert not seen.errors and not seen.elsewhere
 
 
+def test_lines_are_there_while_plotlys_script_is_on_its_way(shared_application, page, seen, runs):
+    held = []
+    page.route("**/plotly.min.js*", lambda asked: held.append(asked))
+    page.goto(address(shared_application, runs))
+    sketch = page.locator(".o-compare-charts figure").first.locator(".o-sketch path")
+    expect(sketch).to_have_count(3)
+    assert sketch.first.get_attribute("d").count("L") == 2, "three steps are two strokes"
+    for asked in held:
+        asked.continue_()
+    lines(page, "Total reward", 3)
+    expect(page.locator(".o-sketch")).to_have_count(0)
+    assert not seen.errors
+
+
 def test_an_address_shows_the_same_view_again(shared_application, page, seen, runs):
     page.goto(address(shared_application, runs))
     lines(page, "Total reward", 3)
