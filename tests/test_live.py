@@ -172,6 +172,21 @@ def test_what_was_said_goes_to_the_first_call_of_its_message(loop):
     assert [turn.said for turn in said_in(rounds, 0, seat.play.turns)] == ["I go left.", ""]
 
 
+def test_what_was_said_after_calls_without_end_goes_to_the_call_it_was_said_with(loop):
+    many, next_ = {**LEFT, "tool_calls": LEFT["tool_calls"] * 100}, {**LEFT, "content": "Left again."}
+    source = Gated()
+    source.gate.set()
+    [seat] = seats(source)[:1]
+    sat([seat], loop)
+    rounds = Rounds([seat], [[]], loop)
+    for message in (many, next_):
+        rounds.completions[0].append(message)
+        rounds.tools(0)["move"](direction="left").close()
+        rounds.played[0][id(message)].answers.result(5)
+    told = said_in(rounds, 0, seat.play.turns)
+    assert {k: turn.said for k, turn in enumerate(told) if turn.said} == {0: "I go left.", 33: "Left again."}
+
+
 CATCH_OF_ONES_OWN = '''
 import time
 from pathlib import Path

@@ -284,6 +284,27 @@ def test_what_an_endpoint_does_wrong_is_told_as_it_was(store, monkeypatch, way, 
         assert episode.turns[-1].said == "I would rather not." and episode.stop == "the model made no further call"
 
 
+def test_of_a_message_with_hundreds_of_calls_some_are_played_and_the_rest_is_one_refused_turn(store):
+    own = {"id": "counter", "use": "echo", "tasks": {"count": 1}, "max_turns": 40}
+    with chat("calls without end") as served:
+        run = played(store, endpoint(served), environment=own)
+    turns = game(run, 0, 0).turns
+    assert len(served.asked) == 2 and [turn.index for turn in turns] == list(range(66)), "33 a message"
+    assert [k for k, turn in enumerate(turns) if turn.fault.kind == "too_many_calls"] == [32]
+    assert turns[32].fault.message == ("Of one message 32 calls are taken; this one made 500, and the last 468 were not "
+                                       "played.")
+    answers = [message for message in served.asked[1]["messages"] if message["role"] == "tool"]
+    assert len(answers) == 500 and {answer["content"] for answer in answers[32:]} == {turns[32].fault.message}
+
+
+def test_a_finished_game_takes_a_bounded_number_of_calls_more(store):
+    with chat("calls without end") as served:
+        run = played(store, endpoint(served), environment={**CATCH, "tasks": {"count": 1}})
+    turns, facts = game(run, 0, 0).turns, game(run, 0, 0).facts
+    assert len(turns) == 33 and turns[8].done and {turn.fault.kind for turn in turns[9:]} == {"after_the_end"}
+    assert "468" in turns[32].fault.message and facts["tool_failures"] == 0 and len(served.asked) == 1
+
+
 def test_settings_that_an_endpoint_refuses_in_several_games_at_once_cost_none_of_them(store):
     with chat("odd settings") as served:
         run = played(store, endpoint(served), environment={**CATCH, "tasks": {"count": 6}})

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from backend.environments import EPISODE_FACTS, Observation, Task
-from backend.environments.playthrough import Playthrough
+from backend.environments.playthrough import MOST_CALLS, Playthrough
 from backend.environments.sources import in_process
 from backend.errors import EnvironmentFailed
 from backend.records import EnvironmentSpec
@@ -79,6 +79,16 @@ def test_no_more_calls_are_played_than_the_spec_allows():
     assert play.status() == "out_of_turns"
     assert say(play, "stay") == "No turns left: all 3 are used."
     assert fault(play) == "no_turns_left" and play.facts["ball_row"] == 3
+
+
+def test_calls_of_one_message_beyond_a_number_are_one_refused_turn_that_counts_as_a_failed_call():
+    play = begun("catch", seed=2, max_turns=100)
+    answers = asyncio.run(play.calls([("unknown", {"n": n}) for n in range(500)]))
+    assert len(answers) == 500 and len(play.turns) == MOST_CALLS + 1 and sum(len(turns) for _, turns in answers) == MOST_CALLS + 1
+    assert fault(play) == "too_many_calls" and play.turns[-1].arguments == {"n": MOST_CALLS}
+    assert play.facts["tool_failures"] == MOST_CALLS + 1 and play.facts["turns"] == 0
+    assert {told for told, _ in answers[MOST_CALLS:]} == {play.turns[-1].shown}
+    assert say(play, "stay") == "ball 1 2 paddle 2", "the game goes on"
 
 
 def test_calls_made_at_once_are_played_one_after_another():

@@ -197,3 +197,21 @@ def test_no_fork_where_no_turn_is_left(there):
     whole = recorded(spec, where, calls=[("stay", {})] * 2)
     with pytest.raises(CannotRepeat, match="no turn is left after turn 2: 2 are allowed"):
         again(spec.model_copy(update={"max_turns": 2}), where, whole, 2)
+
+
+def test_calls_that_a_message_made_too_many_are_left_out_again(there):
+    spec, where = there("catch")
+    spec = spec.model_copy(update={"max_turns": 50})
+    episode = recorded(spec, where)
+    play = Playthrough(where, spec)
+
+    async def made():
+        await play.begin(where.tasks(spec.tasks.model_copy(update={"first_seed": 3}), spec.options)[0])
+        await play.calls([("leap", {"n": n}) for n in range(99)])
+        await play.call("stay", {})
+        await play.end()
+
+    asyncio.run(made())
+    turns = again(spec, where, episode.model_copy(update={"turns": tuple(play.turns)}), 34).turns
+    assert [turn.fault and turn.fault.message for turn in turns] == [turn.fault and turn.fault.message for turn in play.turns]
+    assert turns[33].facts == play.turns[33].facts

@@ -48,6 +48,13 @@ def test_a_call_after_the_last_turn_is_told_as_never_played():
     assert (turn.tool, turn.result, turn.fault.kind) == ("move", None, "no_turns_left")
 
 
+def test_calls_without_end_that_were_never_played_are_few_turns():
+    last = message("", [("move", {"n": n}) for n in range(500)])
+    turns = story([last], {}, [Spoken(5, "")], [0.1])
+    assert len(turns) == 33 and {turn.fault.kind for turn in turns} == {"no_turns_left"}
+    assert "made 500, and the last 468" in turns[-1].fault.message
+
+
 def test_a_call_after_the_end_is_not_blamed_on_the_turns():
     first, last = message("", [("move", {"direction": "left"})]), message("", [("stay", {})])
     rounds = {id(first): played(Turn(index=0, tool="move", result="caught", done=True))}

@@ -7,7 +7,7 @@ ends the episode, and either is kept as a fault on the turn it happened in.
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from backend.environments import Observation, Session, Source, Task, Tool
@@ -26,7 +26,10 @@ GOODBYE = 10.0
 SHOWN = 20_000
 """Characters of a text that a player is shown; the turn keeps it whole."""
 
-SEEN_AS_FAILURE = ("unknown_tool", "wrong_arguments")
+MOST_CALLS = 32
+"""Of one message that are played, or told as refused each; the rest of them is one refused call."""
+
+SEEN_AS_FAILURE = ("unknown_tool", "wrong_arguments", "too_many_calls")
 
 Answer = TypeVar("Answer")
 
@@ -97,6 +100,24 @@ class Playthrough:
             told = await self._call(tool, arguments)
             self.turns[-1] = self.turns[-1].model_copy(update={"seconds": time.perf_counter() - began})
             return told
+
+    async def calls(self, asked: Sequence[tuple[str, Any]]) -> list[tuple[str, list[Turn]]]:
+        """Those of one message, in their order: for each the text for the player and the turns it made."""
+        answers = []
+        for tool, arguments in asked[:MOST_CALLS]:
+            before = len(self.turns)
+            told = await self.call(tool, arguments)
+            answers.append((told, self.turns[before:]))
+        if rest := asked[MOST_CALLS:]:
+            told = await self.leave_out(*rest[0], too_many(len(rest)))
+            answers += [(told, self.turns[-1:]), *((told, []) for _ in rest[1:])]
+        return answers
+
+    async def leave_out(self, tool: str, arguments: Any, fault: Fault) -> str:
+        """Keeps a call that isn't played with why; the text for the player."""
+        async with self._one_at_a_time:
+            over = self._over()
+            return self._refuse(tool, arguments, over[0] if over else fault.kind, fault.message)
 
     async def say(self, words: str) -> Turn | None:
         """The player wrote words and no call. Where the environment takes those as the answer they are judged, which is a
@@ -180,12 +201,9 @@ class Playthrough:
         return "finished" if won is None else "won" if won else "lost"
 
     async def _call(self, tool: str, arguments: Any) -> str:
-        if self.fault:
-            return self._refuse(tool, arguments, "no_environment", "The environment is gone; no more can be played.")
-        if self.done or self._session is None:
-            return self._refuse(tool, arguments, "after_the_end", "The game is over. Make no more calls.")
-        if len(self.turns) >= self.max_turns:
-            return self._refuse(tool, arguments, "no_turns_left", f"No turns left: all {self.max_turns} are used.")
+        if over := self._over():
+            return self._refuse(tool, arguments, *over)
+        assert self._session is not None
         if tool not in (names := [each.name for each in self.tools]):
             return self._refuse(tool, arguments, "unknown_tool", f"There is no tool {tool!r:.60}; use "
                                                                  f"{' or '.join(names)}.")
@@ -204,6 +222,16 @@ class Playthrough:
             await self._leave()
             return told
         return self._take(tool, arguments, seen)
+
+    def _over(self) -> tuple[str, str] | None:
+        """Why no call can be played any more: the fault's kind, and in words."""
+        if self.fault:
+            return "no_environment", "The environment is gone; no more can be played."
+        if self.done or self._session is None:
+            return "after_the_end", "The game is over. Make no more calls."
+        if len(self.turns) >= self.max_turns:
+            return "no_turns_left", f"No turns left: all {self.max_turns} are used."
+        return None
 
     def _take(self, tool: str | None, arguments: Any, seen: Observation) -> str:
         """Keeps what the environment answered; the text for the player."""
@@ -266,6 +294,12 @@ class Playthrough:
                 await session.close()
         except Exception:
             pass
+
+
+def too_many(rest: int) -> Fault:
+    """What stands for all calls of a message beyond those that are taken."""
+    return Fault(where="model", kind="too_many_calls", message=f"Of one message {MOST_CALLS} calls are taken; this one made "
+                 f"{MOST_CALLS + rest:,}, and the last {rest:,} were not played.")
 
 
 class _Hung(EnvironmentFailed):

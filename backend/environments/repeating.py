@@ -38,7 +38,10 @@ async def repeat(play: Playthrough, episode: Episode, turns: int) -> None:
             if turn.tool is None:
                 play.turns.append(turn)
                 continue
-            await play.call(turn.tool, turn.arguments)
+            if turn.fault and turn.fault.kind == "too_many_calls":
+                await play.leave_out(turn.tool, turn.arguments, turn.fault)
+            else:
+                await play.call(turn.tool, turn.arguments)
             _compare_turn(play.turns[-1], turn, len(play.turns))
             play.turns[-1] = play.turns[-1].model_copy(update={
                 "said": turn.said, "thought": turn.thought, "tokens": turn.tokens, "model_seconds": turn.model_seconds})

@@ -88,7 +88,8 @@ def unparsed(told: Evidence) -> Iterator[Alarm]:
 
 
 KINDS = {"unknown_tool": ("for a tool that doesn't exist", "Name the tools in the prompt, or start from a warm-up."),
-         "wrong_arguments": ("with wrong arguments", "Describe the arguments in the prompt, or start from a warm-up.")}
+         "wrong_arguments": ("with wrong arguments", "Describe the arguments in the prompt, or start from a warm-up."),
+         "too_many_calls": ("for the rest of a message that made too many", "Say in the prompt how many it may make.")}
 """Kind of fault -> how it is said, and what to do where it is the most frequent."""
 
 

@@ -121,11 +121,12 @@ class Game:
 
     async def _play_words(self, talk: Talk) -> None:
         answers: list[str] = []
+        made = 0
         while not self._over:
             said = await talk.next(answers)
             if said is None:
                 self.truncated = True
-                self._cut_last(len(answers))
+                self._cut_last(made)
                 return
             if not said.calls:
                 if said.cut or _unparsed(said) or await self._play.say(said.text) is None:
@@ -133,15 +134,15 @@ class Game:
                 else:
                     self._play.turns[-1] = self._play.turns[-1].model_copy(update=_words(said))
                 return
-            before, answers = len(self._play.turns), []
-            for call in said.calls:
-                answers.append(await self._play.call(call.tool, call.arguments))
+            before = len(self._play.turns)
+            answers = [told for told, _ in await self._play.calls([(call.tool, call.arguments) for call in said.calls])]
+            made = len(self._play.turns) - before
             self._play.turns[before] = self._play.turns[before].model_copy(update=_words(said))
 
-    def _cut_last(self, answered: int) -> None:
-        """The answers to the last message's calls found no room: they were played, but nobody read them."""
+    def _cut_last(self, made: int) -> None:
+        """The answers to the last message's calls found no room: these turns were played, but nobody read them."""
         turns = self._play.turns
-        for place in range(len(turns) - answered, len(turns)):
+        for place in range(len(turns) - made, len(turns)):
             turns[place] = turns[place].model_copy(update={"cut": True})
 
     def _end_in_words(self, said: Said) -> None:

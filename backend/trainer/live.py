@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from backend.environments.playthrough import Playthrough
+from backend.environments.playthrough import MOST_CALLS, Playthrough
 from backend.records import Episode, Fault, Policy, Turn
 from backend.store.live import Live, LiveFile, Seated, Stage
 from backend.trainer.rollout import Round, Rounds, Seat, said_in
@@ -155,8 +155,8 @@ class Lane:
         assert self._rounds is not None
         rounds = list(self._rounds.played[place].values())
         this: Round = rounds[-1]
-        answered = len(seat.play.turns) - sum(len(each.calls) for each in rounds[:-1])
-        return tuple((name, _short(arguments)) for name, arguments in this.calls[max(0, answered):])
+        answered = len(seat.play.turns) - sum(each.makes for each in rounds[:-1])
+        return tuple((name, _short(arguments)) for name, arguments in this.calls[max(0, answered):MOST_CALLS])
 
 
 # -------------------------------------------------------------------------------------------------------- what is cut

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.environments import Description, Source, Task
-from backend.environments.playthrough import Playthrough
+from backend.environments.playthrough import MOST_CALLS, Playthrough, too_many
 from backend.records import EnvironmentSpec, Fault, Turn
 
 
@@ -75,6 +75,11 @@ class Round:
         self.unasked.remove(place)
         return place
 
+    @property
+    def makes(self) -> int:
+        """How many turns, once all are answered."""
+        return min(len(self.calls), MOST_CALLS + 1)
+
     def turns(self) -> list[Turn]:
         return [turn for _, turns in self.answers.result() for turn in turns]
 
@@ -107,7 +112,7 @@ class Rounds:
             if not calls or id(messages[-1]) in played:
                 continue
             asked = [(call["function"]["name"], call["function"]["arguments"]) for call in calls]
-            answers = asyncio.run_coroutine_threadsafe(_in_order(seat.play, asked), self.loop)
+            answers = asyncio.run_coroutine_threadsafe(seat.play.calls(asked), self.loop)
             played[id(messages[-1])] = Round(asked, answers, list(range(len(asked))))
 
 
@@ -126,15 +131,6 @@ class SeatTools(dict):
         return lambda **arguments: self.rounds.answer(self.sample, name, arguments)
 
 
-async def _in_order(play: Playthrough, calls: list[tuple[str, Any]]) -> list[tuple[str, list[Turn]]]:
-    answers = []
-    for name, arguments in calls:
-        before = len(play.turns)
-        text = await play.call(name, arguments)
-        answers.append((text, list(play.turns[before:])))
-    return answers
-
-
 def said_in(rounds: Rounds, sample: int, turns: list[Turn]) -> list[Turn]:
     """An episode's turns so far with what the model said before its calls; waits for no answer."""
     told, place = list(turns), 0
@@ -143,7 +139,7 @@ def said_in(rounds: Rounds, sample: int, turns: list[Turn]) -> list[Turn]:
         if this and place < len(told):
             told[place] = told[place].model_copy(update={"said": words_in(message.get("content")), "thought": words_in(
                 message.get("reasoning_content") or message.get("thinking"))})
-            place += len(this.calls)
+            place += this.makes
     return told
 
 
@@ -177,8 +173,12 @@ def story(messages: list[dict], played: dict[int, Round], spoken: list[Spoken], 
             made = [turn.model_copy(update={"cut": not answered}) for turn in this.turns()]
         elif message.get("tool_calls"):
             refused = AFTER_THE_END if told and told[-1].done else NO_TURNS_LEFT
-            made = [Turn(index=0, tool=call["function"]["name"], arguments=call["function"]["arguments"], fault=refused)
-                    for call in message["tool_calls"]]
+            asked = [(call["function"]["name"], call["function"]["arguments"]) for call in message["tool_calls"]]
+            made = [Turn(index=0, tool=name, arguments=arguments, fault=refused)
+                    for name, arguments in asked[:MOST_CALLS + 1]]
+            if rest := asked[MOST_CALLS:]:
+                left_out = refused.model_copy(update={"message": too_many(len(rest)).message})
+                made[-1] = made[-1].model_copy(update={"fault": left_out})
         elif looks_like_a_call(written := this_said.text if this_said else said):
             said, unparsed = written, Fault(where="model", kind="unparsed_call", message="This looks like a tool call, but "
                                             "it could not be parsed, so it was not played.")
