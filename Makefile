@@ -6,11 +6,13 @@
 # PORT, HOST and ARGS go to app.py:  make run PORT=8000 ARGS=--read-only
 # PYTHON names the interpreter:      make run PYTHON=python3.12
 # TESTS narrows the tests:           make test TESTS="tests/test_rewards.py -x"
+# JOBS is how many run at once:      make test JOBS=1
 
 HOST ?= 127.0.0.1
 PORT ?= 7860
 ARGS ?=
 TESTS ?=
+JOBS ?= 2
 CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11 python
 
 VENV = .venv
@@ -25,7 +27,7 @@ run: $(VENV)/.can-run
 test: $(VENV)/.can-test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m pytest $(TESTS)
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist load $(TESTS)
 
 lint: $(VENV)/.can-test
 	$(VENV)/bin/ruff check .

@@ -5,6 +5,7 @@
 
 import argparse
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -130,6 +131,7 @@ def serve(folder: Path, listening: socket.socket, asked: argparse.Namespace) -> 
 
     store = Store(folder)
     site = web(store, None if asked.read_only else Launcher(store))
+    gc.freeze()  # what stands by now stays: looking through it for garbage would stop every answer for 0.2 s now and then
     server = uvicorn.Server(uvicorn.Config(site, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=True))
     shown = "127.0.0.1" if asked.host in ("0.0.0.0", "::") else f"[{asked.host}]" if ":" in asked.host else asked.host
     print(f"Ortam is at http://{shown}:{listening.getsockname()[1]}   runs: {folder}", flush=True)

@@ -27,7 +27,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def pytest_collection_modifyitems(items):
-    """The browser's own event loop goes on until the last test, and others want to start theirs: browser tests come last."""
+    """The browser's own event loop goes on until the last test, and others want to start theirs: browser tests come last,
+    in each of several processes too, since `--dist load` hands tests out in this order."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
