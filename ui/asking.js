@@ -17,8 +17,8 @@
     const box = Object.assign(document.createElement("div"), { className: "o-problem o-error", role: "alert" });
     const make = (tag, words, more) => Object.assign(document.createElement(tag), { textContent: words, ...more });
     box.append(make("i", "!", { ariaHidden: "true" }), make("span", title));
-    const next = make("span", remedy && `${remedy} `, { className: "o-muted" });
-    if (again) next.append(make("button", "Try again", { type: "button", className: "o-button o-small", onclick: again }));
+    const next = make("span", remedy, { className: "o-muted" });
+    if (again) next.append(" ", make("button", "Try again", { type: "button", className: "o-button o-small", onclick: again }));
     if (next.firstChild) box.append(next);
     return box;
   };

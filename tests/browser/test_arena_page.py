@@ -52,6 +52,8 @@ def test_all_boards_go_in_step_by_key_and_by_line(shared_application, page, matc
     page.locator(".o-speed").blur()
     page.keyboard.press(" ")
     page.wait_for_function("document.querySelector('.o-where').textContent === '9 / 9'")
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close").click()
     page.keyboard.press("n")
     page.get_by_text("6–7 of 7").wait_for()
     assert "page=1" in page.url

@@ -94,6 +94,30 @@ def test_two_episodes_are_compared_and_the_address_keeps_them(group):
     expect(page.locator(".o-versus")).to_contain_text("episode 3")
 
 
+def test_keys_are_the_page_s_own_where_nothing_else_wants_them(group, seen):
+    page = group()
+    page.keyboard.press("Home")
+    where = page.locator(".o-where")
+    page.get_by_label("compare").first.check()
+    page.keyboard.press("ArrowRight")
+    expect(where).to_have_text("1 / 4")
+    page.keyboard.press("Control+ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.get_by_label("compare").first).not_to_be_checked()
+    page.locator("[name=order]").focus()
+    page.keyboard.press("End")
+    expect(where).to_have_text("1 / 4")
+    page.locator("[name=order]").blur()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Close").click()
+    expect(where).to_have_text("1 / 4")
+    page.keyboard.press("P")
+    expect(where).to_have_text("2 / 4")
+    assert not seen.errors
+
+
 def test_up_and_down_go_through_the_groups_of_the_step_and_back_comes_back(group):
     page = group()
     page.keyboard.press("ArrowDown")
