@@ -1,7 +1,7 @@
 """What came of a run, in numbers that can stand beside another's. Sums over training episodes; unscored ones count only
 towards the share that is unscored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -65,7 +65,7 @@ def outcome(run: Run) -> Outcome:
         sum(known for known in columns["tokens"] if known) if any(columns["with_tokens"]) else None)
 
 
-def _stretches(columns: dict[str, Sequence[Any]], width: int) -> list[float | None]:
+def _stretches(columns: Mapping[str, Sequence[Any]], width: int) -> list[float | None]:
     """The win share of each stretch of `width` recorded steps."""
     sums_ = [list(accumulate((number or 0 for number in columns[name]), initial=0))
              for name in ("judged", "won", "lost", "out_of_turns")]
