@@ -265,6 +265,7 @@ def test_the_verb_refuses_in_a_sentence(run, store, tmp_path, capsys):
                         (("--to", str(tmp_path / "b.jsonl"), "--where", "won and"), "doesn't parse"),
                         (("--to", str(tmp_path / "b.jsonl"), "--episode", "none"), "has no episode"),
                         (("--to", str(tmp_path / "a.jsonl" / "c.jsonl")), "can't be written"),
+                        (("--to", "/dev/full"), "is no file and no folder"), (("--to", "/dev/full", "--replace"), "is no file"),
                         (("--to", str(tmp_path / "b.png")), "--episode")):
         code, _, err = command(capsys, "export", run.id, *words, "--runs", str(store.folder))
         assert code == 2 and said in err and "Traceback" not in err, (words, err)

@@ -242,6 +242,29 @@ def test_a_full_house_is_a_sentence_and_a_game_left_for_another_makes_room(store
         sittings.look(ids[0])
 
 
+def test_games_that_are_opened_at_the_same_moment_dont_pass_the_limit(store):
+    sittings = Sittings(store, most=2)
+    together, told = threading.Barrier(6), []
+
+    def begin(seed):
+        together.wait()
+        try:
+            told.append(sittings.begin(chosen(store, "echo", seed=seed)))
+        except OrtamError as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=begin, args=(seed,)) for seed in range(6)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        refused = [one for one in told if isinstance(one, OrtamError)]
+        assert len(refused) == 4 and all("2 games are being played" in str(one) for one in refused)
+    finally:
+        sittings.close()
+
+
 def test_two_people_do_not_see_each_other(store, sittings):
     one, other = (sittings.begin(chosen(store, "wordle", seed=seed)) for seed in (1, 2))
     sittings.call(one, "guess", {"guess": "crane"})

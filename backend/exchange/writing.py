@@ -31,7 +31,8 @@ def file_name(*parts: str) -> str:
 def place(to: Path, named: str, suffix: str) -> Path:
     """The file that `--to` means: itself, or in a folder one that is named after the run. Raises OrtamError."""
     with _writable(to):
-        return to / f"{named}{suffix}" if to.is_dir() or to.suffix == "" else to
+        inside = to.is_dir() or (to.suffix == "" and not to.exists())
+        return to / f"{named}{suffix}" if inside else to
 
 
 def export(format: Format, choice: Choice, path: Path, replace: bool = False,
@@ -40,6 +41,8 @@ def export(format: Format, choice: Choice, path: Path, replace: bool = False,
     draft = path.with_name(f".{path.name[:40]}.{os.getpid()}.part")
     try:
         with _writable(path):
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise OrtamError(f"{path} is no file and no folder; name a file, or a folder for one")
             if path.exists() and not replace:
                 raise OrtamError(f"{path} is there already; name another file or say --replace")
             if path.is_dir():

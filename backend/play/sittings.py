@@ -81,6 +81,7 @@ class Sittings:
         self.store, self._most, self._idle, self._unused = store, most, idle, unused
         self._seats: dict[str, Seat] = {}
         self._series: dict[str, Series] = {}
+        self._beginning = 0
         self._places: dict[str, Place] = {}
         self._starting: dict[str, asyncio.Lock] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -118,8 +119,15 @@ class Sittings:
     async def _begin(self, asked: Chosen, player: str | None, instead: str | None, fork: Fork | None) -> str:
         if instead in self._seats:
             await self._leave(instead)
-        if sum(not seat.sitting.ended for seat in self._seats.values()) >= self._most:
+        if sum(not seat.sitting.ended for seat in self._seats.values()) + self._beginning >= self._most:
             raise OrtamError(f"{self._most} games are being played here already; try again in a few minutes")
+        self._beginning += 1  # a game that is on its way has its seat already
+        try:
+            return await self._seated(asked, player, fork)
+        finally:
+            self._beginning -= 1
+
+    async def _seated(self, asked: Chosen, player: str | None, fork: Fork | None) -> str:
         name, there = await self._reach(asked.environment)
         task = task_of(there, asked.environment) if fork is None else repeating.task_of(there, asked.environment, fork.episode)
         sitting = Sitting(asked.environment, there, asked.terms(there.describe()), task, player, fork=fork)
