@@ -7,8 +7,8 @@ import re
 import resource
 import sqlite3
 import time
-from html import escape
-from urllib.parse import urlencode
+from html import escape, unescape
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from fastapi.testclient import TestClient
@@ -26,6 +26,8 @@ from ui.share.curve import figure
 from ui.share.document import policy
 from ui.share.menu import sized
 from ui.share.routes import MOST
+from ui.share_button import button
+from ui.written import named
 
 ATTACK = "</script><script>window.__pwn=1</script><img src=x onerror='window.__pwn=2'>\"' \u202e\x00\ud800"
 SPEC = {"name": "shared", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}],
@@ -144,9 +146,23 @@ def test_no_id_gets_into_a_header_or_a_path(store, run, id):
     with run.writing() as writer:
         writer.record([game(id, 3, 0)])
     got = client(store).get("/share/file/jsonl", params={"run": run.id, "id": id.encode("utf-8", "replace")})
-    if got.status_code == 200:  # an address can't hold half a surrogate pair
+    if got.status_code == 200:  # an address can't hold half a surrogate pair as it is
         assert re.fullmatch(r'attachment; filename="[\w.-]+"; filename\*=UTF-8\'\'[\w.-]+', got.headers["content-disposition"])
         assert "set-cookie" not in got.headers and lines.episode(got.text).id == id
+
+
+@pytest.mark.parametrize("id", ["half \ud83d", "\udc00\ud800", "a\0b \ue0ff", "日本 🎮"])
+def test_every_id_can_be_linked_and_leads_to_its_episode(store, run, id):
+    with run.writing() as writer:
+        writer.record([game(id, 3, 0), game("next", 3, 1)])
+    listed = answer(store, f"?run={run.id}&id=next&sort=step")["list"]
+    addresses = [unescape(address) for address in re.findall(r'<a class="o-link o-mono" href="([^"]*)" data-go="row"', listed)]
+    shown = [answer(store, address.partition("?")[2]) for address in addresses]
+    drawn = [f'data-id="{named(id)}"' in one["player"] for one in shown]
+    assert sum(drawn) == 1 and all("o-dead-end" not in one["player"] for one in shown)
+    query = parse_qs(re.search(r'data-share="([^"]*)"', button(run=run.id, id=id))[1].replace("&amp;", "&"))
+    got = client(store).get("/share/file/jsonl", params={name: value[0] for name, value in query.items()})
+    assert lines.episode(got.text).id == id
 
 
 def test_the_picture_is_of_the_turn_and_in_the_theme_that_was_asked_for(store, run):

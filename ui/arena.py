@@ -33,7 +33,7 @@ from ui import arena_form as form
 from ui import arena_table, shell
 from ui.arena_boards import Column
 from ui.timeline import Mark, transport
-from ui.written import attribute, block, counted, text
+from ui.written import attribute, block, counted, query, text
 
 HERE = Path(__file__).parent
 CSS = [HERE / "arena.css"]
@@ -232,7 +232,7 @@ def play_link(run: Run, asked: EnvironmentSpec, columns: list[Column], group: in
     where = {"use": asked.use, "worth": f"run:{run.id}", "match": run.id}
     where |= {"seed": str(game.seed)} if game.seed is not None else {"task": str(game.task)}
     where |= {"options": json.dumps(asked.options)} if asked.options else {}
-    return f"/play?{urlencode(where, errors='replace')}"
+    return f"/play?{query(where)}"
 
 
 # ------------------------------------------------------------------------------------------------------------- head
@@ -268,7 +268,7 @@ def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool, play: 
                 "</details>")
     tags = "".join(f'<span class="o-tag">{text(tag)}</span>' for tag in (asked.id, *what_is_played(spec, progress)))
     if fork:
-        where = urlencode({"run": fork.run, "id": fork.episode, "turn": fork.turn}, errors="replace")
+        where = query({"run": fork.run, "id": fork.episode, "turn": fork.turn})
         tags += f'<a class="o-link o-small" href="/episode?{attribute(where)}">See its parent</a>'
     return (f'<nav class="o-crumbs" aria-label="Where this match belongs"><a href="/arena">Arena</a>'
             f'<i aria-hidden="true">›</i><h1 class="o-crumb">{text(spec.name)}</h1></nav>'

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
 
 from backend.errors import OrtamError
 from backend.records import Episode
@@ -12,7 +11,7 @@ from backend.standings import different
 from backend.store import Game, Run
 from ui import shell
 from ui.viewers import viewer
-from ui.written import as_json, attribute, counted, named, number, text
+from ui.written import as_json, attribute, counted, named, number, query, text
 
 TALLEST = 200_000
 """Characters of a cell; a game with more is drawn as it ended, and replayed on its own page."""
@@ -98,7 +97,7 @@ def _cell(column: Column, group: int, viewer_name: str, open_: bool) -> str:
     except OrtamError as error:
         return (f'<figure class="o-seat o-unplayed"><div class="o-seat-board"><p class="o-faint">{text(error)}</p></div>'
                 f"<figcaption>{name}</figcaption></figure>")
-    address = f"/episode?{urlencode({'run': run.id, 'id': game.id}, errors='replace')}"
+    address = f"/episode?{query({'run': run.id, 'id': game.id})}"
     last = len(episode.turns)
     fault = (f'<p class="o-seat-fault" title="{attribute(episode.fault.message[:400])}">{text(episode.fault.kind)}</p>'
              if episode.fault else "")

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 from backend.errors import SpecError
 from backend.store.filters import Between
+from ui.written import query
 
 NEWEST = "-step"
 VIEWS = {
@@ -76,11 +77,11 @@ class Asked:
     def to(self, **changes: Any) -> str:
         """The address of the same view with something changed; what is at its default is left out."""
         asked = replace(self, **changes)
-        return f"/episode?{urlencode(asked._unusual(), errors='replace')}"
+        return f"/episode?{query(asked._unusual())}"
 
     def kept(self) -> str:
         """What can be saved under a name and used on any run, as it stands in an address."""
-        return urlencode(replace(self, run="", id="", turn=None, page=1)._unusual(), errors="replace")
+        return query(replace(self, run="", id="", turn=None, page=1)._unusual())
 
     def _unusual(self) -> dict[str, Any]:
         usual = Asked()

@@ -17,7 +17,7 @@ from backend.store.words import Excerpt, understood
 from ui import narrowing, shell
 from ui.asked import NEWEST, VIEWS, Asked
 from ui.badges import advantage, purity
-from ui.written import attribute, counted, named, number, text
+from ui.written import attribute, counted, named, number, query, text
 
 __all__ = ["NEWEST", "Asked", "episodes", "first", "group", "group_address", "neighbours"]
 
@@ -241,7 +241,7 @@ def group_address(run: str, episode: Any) -> str:
     place = {"run": run, "step": episode.step, "group": episode.group}
     place |= {"phase": episode.phase} if episode.phase != "train" else {}
     place |= {"attempt": episode.attempt} if episode.attempt != 1 else {}
-    return f"/group?{urlencode(place, errors='replace')}"
+    return f"/group?{query(place)}"
 
 
 def group(played: Sequence[tuple[Episode, str]], now: str, asked: Asked) -> str:

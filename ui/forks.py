@@ -10,7 +10,7 @@ from backend.play import fork_of, forks_of, players_of
 from backend.play.keeping import BY
 from backend.records import CheckpointPlayer, Episode, ModelPlayer, PlayerSpec
 from ui import shell
-from ui.written import attribute, counted, number, text
+from ui.written import attribute, counted, number, query, text
 
 SHOWN = 8
 """Known forks that are listed: the last ones."""
@@ -45,7 +45,7 @@ def choices(store, run: str, id: str, turn: Any) -> str:
     place = {"use": asked.use, **seed, "fork": fork.parent.run, "episode": fork.parent.episode, "turn": fork.parent.turn}
 
     def to(**more: str) -> str:
-        return attribute(f"/play?{urlencode({**place, **more}, errors='replace')}")
+        return attribute(f"/play?{query({**place, **more})}")
 
     scripts = "".join(f'<a class="o-button" href="{to(player=name)}">{text(name)}</a>' for name in players_of(asked.use))
     told = f"The first {counted(fork.parent.turn, 'turn')} of this episode {'is' if fork.parent.turn == 1 else 'are'}" \
@@ -104,7 +104,7 @@ def known(store, run: str, id: str) -> str:
 
 
 def _fork(run: str, row: Any, turn: int) -> str:
-    address = f"/episode?{urlencode({'run': run, 'id': row.id, 'turn': turn}, errors='replace')}"
+    address = f"/episode?{query({'run': run, 'id': row.id, 'turn': turn})}"
     who = "by hand" if row.policy == "human" else f"by {row.policy[:30]}"
     return (f'<a class="o-link" href="{attribute(address)}">at turn {turn} {text(who)}</a> {shell.chip(row.status)} '
             f'<span class="o-num">{number(row.total)}</span>')
@@ -115,6 +115,6 @@ def parent(episode: Episode) -> str:
     if episode.parent is None:
         return ""
     whole = episode.parent
-    address = f"/episode?{urlencode({'run': whole.run, 'id': whole.episode, 'turn': whole.turn}, errors='replace')}"
+    address = f"/episode?{query({'run': whole.run, 'id': whole.episode, 'turn': whole.turn})}"
     return (f'<a class="o-link o-parent" href="{attribute(address)}" title="The first {counted(whole.turn, "turn")} repeat that '
             f'episode\'s">forked from {text(whole.run[:80])} › {text(whole.episode[:80])} at turn {whole.turn}</a>')

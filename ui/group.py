@@ -15,7 +15,7 @@ from ui import group_parts, in_step, shell
 from ui.group_parts import ORDERS, Shown
 from ui.pairs import pair
 from ui.replay import viewer_of
-from ui.written import named
+from ui.written import named, query
 
 HERE = Path(__file__).parent
 CSS = [HERE / "group.css"]
@@ -59,7 +59,7 @@ class Asked:
         parts = {name: value for name, value in vars(asked).items() if value not in (None, "")}
         if asked.phase == "train":
             del parts["phase"]
-        return f"/group?{urlencode(parts, errors='replace')}"
+        return f"/group?{query(parts)}"
 
 
 def build(store, launcher) -> None:
@@ -115,9 +115,8 @@ def compared(store, run: str, one: str, other: str) -> dict[str, Any]:
 def _found(store, asked: Asked) -> tuple[Any, Shown]:
     """Raises OrtamError with the remedy."""
     if asked.step is None or asked.group is None:
-        missing = "step and group" if asked.step is None and asked.group is None else \
-            "step" if asked.step is None else "group"
-        raise SpecError("", f"the {missing} is missing in this address; open a group from an episode or from a step of its run")
+        missing = [name for name, given in (("the step", asked.step), ("the group", asked.group)) if given is None]
+        raise SpecError("", f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} missing in this address; open a group from an episode or from a step of its run")
     run = store.run(asked.run or "latest")
     where = {"step": asked.step, "group": asked.group, "phase": asked.phase}
     if asked.attempt is None:

@@ -16,7 +16,7 @@ from ui.in_step import how_it_ended
 from ui.share_button import button
 from ui.timeline import Mark, transport
 from ui.viewers import viewer
-from ui.written import attribute, counted, named, number, text
+from ui.written import attribute, counted, named, number, query, text
 
 ORDERS = {"total": "Total", "advantage": "Advantage", "sample": "Sample", "turns": "Turns"}
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -179,7 +179,7 @@ def _controls(shown: Shown) -> str:
 
 
 def card(episode: Episode, shown: Shown) -> str:
-    address = f"/episode?{urlencode({'run': shown.run, 'id': episode.id}, errors='replace')}"
+    address = f"/episode?{query({'run': shown.run, 'id': episode.id})}"
     letter = shown.letters.get(episode.id, "")
     badge = f'<i class="o-letter o-letter-{attribute(letter.lower())}" title="Its branch where they part">{letter}</i>' \
         if letter else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from backend.errors import EpisodeNotFound, OrtamError
 from backend.store import Note
+from backend.store.codec import linked
 from backend.store.notes import LONGEST_NOTE, LONGEST_TAG, Notes
 from ui.written import attribute, block, text
 
@@ -49,7 +50,7 @@ def functions(store, may_change: bool) -> list:
         try:
             if not (may_change or reads):
                 raise OrtamError(READ_ONLY)
-            run, id = store.run(str(asked.get("run", ""))), str(asked.get("id", ""))
+            run, id = store.run(str(asked.get("run", ""))), linked(str(asked.get("id", "")))
             if not run.count_episodes(id=id):
                 raise EpisodeNotFound(f"{run.id} has no episode {id!r:.80} any more; load the page again")
             more = act(run.notebook, id)

@@ -1,7 +1,6 @@
 """Two episodes side by side, turn by turn: what they did alike once, then both, with the first difference marked."""
 
 from collections.abc import Sequence
-from urllib.parse import urlencode
 
 from backend.records import Episode, Turn
 from backend.signal.parting import first_difference, move
@@ -9,7 +8,7 @@ from ui import shell
 from ui.badges import advantage
 from ui.turns import brief
 from ui.viewers import facts
-from ui.written import attribute, counted, number, text
+from ui.written import attribute, counted, number, query, text
 
 SHOWN = 60
 """Turns laid out; a longer pair is shown from a few turns before its first difference."""
@@ -37,7 +36,7 @@ def pair(run: str, one: Episode, other: Episode) -> str:
 
 
 def _head(run: str, episode: Episode) -> str:
-    address = f"/episode?{urlencode({'run': run, 'id': episode.id}, errors='replace')}"
+    address = f"/episode?{query({'run': run, 'id': episode.id})}"
     return (f'<div class="o-row"><a class="o-link" href="{attribute(address)}"><b>episode {episode.sample}</b></a>'
             f'{shell.chip(episode.status)}<span class="o-num">total {number(episode.total)}</span>'
             f'<span class="o-num o-muted">advantage {advantage(episode.advantage)}</span></div>')

@@ -12,7 +12,7 @@ from ui.player import worth
 from ui.tool_forms import tool_forms
 from ui.turns import cards, cards_after, fault_box
 from ui.viewers import screen, viewer
-from ui.written import attribute, block, number, text
+from ui.written import attribute, block, number, query, text
 
 KEYBOARDS = {"wordle": "guess", "catch": "arrows"}
 """Viewers whose boards are played on with keys of their own -> which."""
@@ -72,7 +72,7 @@ def _parent(sitting: Sitting) -> str:
     if sitting.fork is None:
         return ""
     parent = sitting.fork.parent
-    address = f"/episode?{urlencode({'run': parent.run, 'id': parent.episode, 'turn': parent.turn}, errors='replace')}"
+    address = f"/episode?{query({'run': parent.run, 'id': parent.episode, 'turn': parent.turn})}"
     return (f'<a class="o-link" href="{attribute(address)}">forked from {text(sitting.fork.name)} › '
             f"{text(parent.episode[:80])} at turn {parent.turn}</a>")
 

@@ -1,13 +1,12 @@
 """The Share button of a head. What it opens is in ui.share, which draws with the pages' own parts and so can't be theirs."""
 
-from urllib.parse import urlencode
 
-from ui.written import attribute
+from ui.written import attribute, query
 
 
 def button(small: bool = False, **what: str | int | None) -> str:
     """The closed menu of `run` and, of it, `id` or a group: `step`, `group`, `phase`, `attempt`. share.js fills it."""
-    query = urlencode({name: value for name, value in what.items() if value is not None}, errors="replace")
-    return (f'<details class="o-share" data-share="{attribute(query)}"><summary class="o-button{" o-small" * small}" '
+    whose = query(what)
+    return (f'<details class="o-share" data-share="{attribute(whose)}"><summary class="o-button{" o-small" * small}" '
             'title="Take it away as a file, or copy its address">Share</summary>'
             '<div class="o-share-menu" role="group" aria-label="Share"></div></details>')

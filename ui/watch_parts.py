@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from html import escape
-from urllib.parse import urlencode
 
 from backend.play.keeping import BY
 from backend.records import ENDED, UNSCORED, Episode, Result, RunSpec
@@ -11,7 +10,7 @@ from backend.signal import CAUSES, Alarm, Group, Health
 from ui import shell
 from ui.share_button import button
 from ui.viewers import viewer
-from ui.written import as_json, attribute, counted, number, text
+from ui.written import as_json, attribute, counted, number, query, text
 
 NOTES = 4
 """Alarms that show before anyone asks for more."""
@@ -25,9 +24,8 @@ REMEDIES = (
 )
 
 
-def address(page: str, **query) -> str:
-    asked = urlencode({key: value for key, value in query.items() if value is not None}, errors="replace")
-    return escape(f"/{page}?{asked}")
+def address(page: str, **asked) -> str:
+    return escape(f"/{page}?{query(asked)}")
 
 
 def origin(spec: RunSpec) -> str:

@@ -8,8 +8,11 @@ import html
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+
+from backend.store import codec
 
 HEAD, TAIL = 4000, 1000
 """Characters of a long text that show before anyone asks for the middle."""
@@ -50,7 +53,13 @@ def attribute(written: Any) -> str:
 
 def named(id: str) -> str:
     """For an attribute that scripts compare: percent-encoded, so that every character is told apart."""
-    return quote(id, safe="", errors="replace")
+    return quote(codec.linkable(id), safe="")
+
+
+def query(what: Mapping[str, Any]) -> str:
+    """As it stands in an address, what isn't known left out; an episode's id stays what it is."""
+    return urlencode({name: codec.linkable(value) if isinstance(value, str) else value
+                      for name, value in what.items() if value is not None})
 
 
 def _at_line_end(written: str, near: int, within: int) -> int:

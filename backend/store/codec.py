@@ -20,6 +20,8 @@ MISSING = "[this text isn't in the folder any more]"
 
 _UNSAFE = re.compile(f"[\x00\ud800-\udfff{ESCAPE}]")
 _ESCAPED = re.compile(f"{ESCAPE}([0-9a-f]{{4}})")
+_HALF = re.compile("[\ud800-\udfff]")
+_LINKED = re.compile(f"{ESCAPE}(d[89a-f][0-9a-f]{{2}})")
 
 
 def escape(text: str) -> str:
@@ -32,6 +34,15 @@ def unescape(text: str) -> str:
     if ESCAPE not in text:
         return text
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def linkable(id: str) -> str:
+    """An id as an address and a script can hold it: half a surrogate is escaped. `linked` is the way back."""
+    return _HALF.sub(lambda half: f"{ESCAPE}{ord(half[0]):04x}", id)
+
+
+def linked(id: str) -> str:
+    return _LINKED.sub(lambda match: chr(int(match[1], 16)), id)
 
 
 def to_json(value: Any) -> str | None:

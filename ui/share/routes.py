@@ -16,7 +16,7 @@ from backend.exchange import Choice, export, file_name, hub
 from backend.exchange.importing import READERS, Brought, bring
 from ui.share import FORMATS, gif, png
 from ui.share.menu import menu
-from ui.written import counted, text
+from ui.written import counted, query, text
 
 MOST = 1_000_000_000
 """Bytes of an upload."""
@@ -165,7 +165,7 @@ def query_of(choice: Choice) -> str:
     if choice.group is not None:
         told |= {"step": str(choice.group[0]), "group": str(choice.group[1]), "phase": choice.phase or "",
                  "attempt": "" if choice.attempt is None else str(choice.attempt)}
-    return urlencode(told, errors="replace")
+    return query(told)
 
 
 def named(choice: Choice) -> str:
