@@ -78,7 +78,7 @@ window.ortamGroup = (element, server) => {
 
   function draw(one) {       // the board and the words of the turn on screen; only what differs is touched
     const k = Math.min(shown.turn, one.length), over = shown.turn > one.length || (k === one.length && shown.turn === shown.last);
-    one.card.classList.toggle("o-ended", shown.turn > one.length);
+    one.card.classList.toggle("o-ended", shown.turn > one.length && shown.turn < shown.last);
     if (!one.told) return k === one.drawn ? undefined : fetch(one);
     const { boards, lines, end } = one.told;
     let at = boards.length - 1;
