@@ -117,8 +117,8 @@ def _message(problem: Any, limits: dict[str, Any], record: Record | None) -> str
         case "model_type" | "dict_type" | "mapping_type" | "model_attributes_type":
             known = _fields(loc, record)
             return f"must hold fields{f' such as {_listed(known[:3])}' if known else ''}, not {_shown(given)}"
-    wanted = _wanted(problem) or TYPES.get(kind.partition("_")[0])
-    return f"must be {wanted}, not {_shown(given)}" if wanted else f"{_shown(given)} can't stand here"
+    type_ = _wanted(problem) or TYPES.get(kind.partition("_")[0])
+    return f"must be {type_}, not {_shown(given)}" if type_ else f"{_shown(given)} can't stand here"
 
 
 def _inside(place: str, name: str) -> str:

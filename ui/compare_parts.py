@@ -260,8 +260,8 @@ def _setting(setting: Setting, everything: bool) -> str:
 def _value(value: Any, there: bool, whole: bool) -> str:
     if value is None:
         return f'<span class="o-compare-unset">{"not in this run" if whole else "not set" if there else "–"}</span>'
-    whole = spelled(value, most=1_000_000)
-    if len(whole) <= LONG:
-        return text(whole)
-    return (f'<details class="o-compare-long"><summary>{text(whole[:LONG])}…</summary>'
-            f'<div class="o-written">{text(whole)}</div></details>')
+    said = spelled(value, most=1_000_000)
+    if len(said) <= LONG:
+        return text(said)
+    return (f'<details class="o-compare-long"><summary>{text(said[:LONG])}…</summary>'
+            f'<div class="o-written">{text(said)}</div></details>')

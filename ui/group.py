@@ -116,7 +116,8 @@ def _found(store, asked: Asked) -> tuple[Any, Shown]:
     """Raises OrtamError with the remedy."""
     if asked.step is None or asked.group is None:
         missing = [name for name, given in (("the step", asked.step), ("the group", asked.group)) if given is None]
-        raise SpecError("", f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} missing in this address; open a group from an episode or from a step of its run")
+        raise SpecError("", f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} missing in this address; open a "
+                            "group from an episode or from a step of its run")
     run = store.run(asked.run or "latest")
     where = {"step": asked.step, "group": asked.group, "phase": asked.phase}
     if asked.attempt is None:

@@ -147,10 +147,12 @@ def making_sense(path: Path) -> Iterator[None]:
 def only_numbers(table: str, steps: Sequence[Any], *columns: Sequence[Any]) -> None:
     """SQLite keeps whatever is put into a cell. ValueError where a step isn't a whole number, or another cell neither a number
     nor NULL; for use while `making_sense`."""
-    for column, wanted in ((steps, {int}), *((column, {int, float, type(None)}) for column in columns)):
+    wanted: set[type] = {int}
+    for column in (steps, *columns):
         if not set(map(type, column)) <= wanted:
             odd = next(cell for cell in column if type(cell) not in wanted)
             raise ValueError(f"{odd!r:.40} where a number belongs, in {table}")
+        wanted = {int, float, type(None)}
 
 
 @contextlib.contextmanager
