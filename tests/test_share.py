@@ -25,6 +25,7 @@ from ui.share import html as page
 from ui.share.curve import figure
 from ui.share.document import policy
 from ui.share.menu import sized
+from ui.share.pictures import letters, paper
 from ui.share.routes import MOST
 from ui.share_button import button
 from ui.written import named
@@ -173,6 +174,16 @@ def test_the_picture_is_of_the_turn_and_in_the_theme_that_was_asked_for(store, r
     assert len({first, last, dark}) == 3
     pixel = Image.open(io.BytesIO(last)).convert("RGB").getpixel((24, 24 + 2 * 62))
     assert pixel == (0x2C, 0x8A, 0x52), "the first letter of the third guess is green"
+
+
+def test_a_character_that_no_font_has_is_told_of_in_the_picture():
+    def drawn(said):
+        return letters.words(Episode(id="1", step=1, group=0, sample=0, environment="e", status="won", opening=said))[0]
+
+    plain, odd = drawn("a word"), drawn("a w\U0010fff0rd")
+    assert paper.font_for("\U0010fff0", 42, "mono") is None and paper.font_for("é", 42, "mono")
+    assert odd.height > plain.height and odd.width > plain.width, "a line below says what the sign stands for"
+    assert drawn("a w\N{REPLACEMENT CHARACTER}rd").size == plain.size
 
 
 # ------------------------------------------------------------------------------------------------------------- uploads

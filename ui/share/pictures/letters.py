@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from PIL import Image
 
 from backend.records import Episode
-from ui.share.pictures.paper import Paper
+from ui.share.pictures import paper
 from ui.viewers import facts, terminal, text_board
 from ui.written import as_json
 
@@ -68,14 +68,18 @@ def _sheets(told: Sequence[Sequence[Line]], dark: bool) -> list[Image.Image]:
     """All of one size, so that they make a film."""
     told = [[(line[:COLUMNS], colour) for line, colour in lines[-ROWS:]] for lines in told]
     columns = max([len(line) for lines in told for line, _ in lines] + [24])
+    if any(not paper.font_for(character, SIZE, "mono") for lines in told for line, _ in lines for character in set(line)):
+        told = [[*lines, ("", "faint"), (f"{paper.MISSING} stands for what no font of this machine has", "faint")]
+                for lines in told]
+        columns = max(columns, *(len(line) for lines in told for line, _ in lines))
     rows = max([len(lines) for lines in told] + [1])
     return [_sheet(lines, columns, rows, dark) for lines in told]
 
 
 def _sheet(lines: Sequence[Line], columns: int, rows: int, dark: bool) -> Image.Image:
-    paper = Paper(2 * AROUND + columns * WIDE, 2 * AROUND + rows * HIGH, dark)
+    sheet = paper.Paper(2 * AROUND + columns * WIDE, 2 * AROUND + rows * HIGH, dark)
     for row, (line, colour) in enumerate(lines):
         for column, character in enumerate(line):
             if not character.isspace():  # each in its place, whatever the font's widths
-                paper.write(character, AROUND + (column + 0.5) * WIDE, AROUND + (row + 0.75) * HIGH, SIZE, colour, "mono", "ms")
-    return paper.done()
+                sheet.write(character, AROUND + (column + 0.5) * WIDE, AROUND + (row + 0.75) * HIGH, SIZE, colour, "mono", "ms")
+    return sheet.done()

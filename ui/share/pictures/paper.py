@@ -1,6 +1,7 @@
 """What boards are drawn on: the colours of style.css, letters, rounded boxes. Drawn SCALE times as large and made smaller, since
 Pillow's boxes have rough edges."""
 
+import contextlib
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,11 @@ SCALE = 3
 STYLE = Path(__file__).parents[2] / "style.css"
 LETTERS = {"plain": "DejaVuSans.ttf", "bold": "DejaVuSans-Bold.ttf", "mono": "DejaVuSansMono.ttf"}
 """Where the system has them; Pillow's own font stands in."""
+OTHERS = ("NotoSansMono-Regular.ttf", "NotoSansCJK-Regular.ttc", "wqy-zenhei.ttc", "wqy-microhei.ttc", "unifont.ttf",
+          "FreeMono.ttf", "NotoSansSymbols2-Regular.ttf", "Arial Unicode.ttf", "msgothic.ttc")
+"""Looked through for a character that those lack."""
+MISSING = "\ufffd"
+"""Stands for what no font here can draw."""
 
 
 @lru_cache
@@ -27,6 +33,32 @@ def font(size: int, kind: str):
         return ImageFont.truetype(LETTERS[kind], size)
     except OSError:
         return ImageFont.load_default(size)
+
+
+@lru_cache(maxsize=4096)
+def font_for(character: str, size: int, kind: str):
+    """The usual one, or another that has the character; None where none here has it."""
+    usual = font(size, kind)
+    return next((one for one in (usual, *_others(size)) if _has(one, character)), None)
+
+
+@lru_cache(maxsize=16)
+def _others(size: int) -> tuple:
+    found = []
+    for name in OTHERS:
+        with contextlib.suppress(OSError):
+            found.append(ImageFont.truetype(name, size))
+    return tuple(found)
+
+
+def _has(one, character: str) -> bool:
+    """A font draws all it lacks as the same box."""
+    return character.isascii() or _mask(one, character) != _mask(one, "\U0010fffd")
+
+
+def _mask(one, character: str) -> tuple:
+    mask = one.getmask(character)
+    return mask.size, bytes(mask)
 
 
 class Paper:
@@ -55,7 +87,11 @@ class Paper:
     def write(self, words: str, x: float, y: float, size: float, colour: str, kind: str = "plain",
               anchor: str = "mm") -> None:
         """`anchor` as Pillow has it: mm is the middle, ls the left end of the base line."""
-        self._draw.text((x * SCALE, y * SCALE), seen(words), self.tokens[colour], font(round(size * SCALE), kind), anchor)
+        size, words = round(size * SCALE), seen(words)
+        known = [font_for(character, size, kind) for character in words]
+        words = "".join(character if one else MISSING for character, one in zip(words, known, strict=True))
+        alone = known[0] if len(words) == 1 else None  # words are of one font, a character by itself of any
+        self._draw.text((x * SCALE, y * SCALE), words, self.tokens[colour], alone or font(size, kind), anchor)
 
     def done(self) -> Image.Image:
         return self.image.resize((self.image.width // SCALE, self.image.height // SCALE), Image.Resampling.LANCZOS)
