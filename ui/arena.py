@@ -273,7 +273,8 @@ def head(run: Run, spec: RunSpec, status: str, progress, read_only: bool, play: 
     return (f'<nav class="o-crumbs" aria-label="Where this match belongs"><a href="/arena">Arena</a>'
             f'<i aria-hidden="true">›</i><h1 class="o-crumb">{text(spec.name)}</h1></nav>'
             f'<div class="o-row">{shell.chip(status, run=True)}{tags}<span class="o-arena-acts">{stop}{mine}{again}'
-            f'<a class="o-button o-small" href="/episode?{attribute(urlencode({"run": run.id}))}">All episodes</a></span></div>'
+            f'<a class="o-button o-small" href="/episode?{attribute(urlencode({"run": run.id}))}">All episodes</a>'
+            f"{shell.HELP}</span></div>"
             f"{bar}{why}")
 
 

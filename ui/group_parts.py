@@ -97,7 +97,7 @@ def _head(shown: Shown) -> str:
             f'{_neighbour(shown.previous, "Previous group", "▲ prev", "prev")}'
             f'<span class="o-muted o-small o-num">{shown.place[0]} of {counted(shown.place[1], "group")}</span>'
             f'{_neighbour(shown.following, "Next group", "next ▼", "next")}'
-            f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div></header>')
+            f"{shell.HELP}</div></header>")
 
 
 def _counts(shown: Shown) -> str:

@@ -72,7 +72,7 @@ def _head(episode: Episode, setting: Setting) -> str:
         f'<div class="o-neighbours"><div data-slot="share"></div>{_fork(setting)}{_reprice(links.get("reprice"))}'
         f'{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
         f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'
-        f'<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button></div>'
+        f"{shell.HELP}</div>"
         f'<div data-slot="forks" class="o-forks"></div><div data-slot="notes"></div></header>')
 
 

@@ -72,6 +72,10 @@ def empty(title: str, what_to_do: str, button: tuple[str, str] | None = None) ->
     return f'<div class="o-empty"><b>{escape(title)}</b><p>{escape(what_to_do)}</p>{link}</div>'
 
 
+HELP = '<button class="o-icon" type="button" data-do="help" aria-label="Keys" title="Keys (?)">?</button>'
+"""Opens the dialog of keys."""
+
+
 def keys(rows: Iterable[tuple[str, str]]) -> str:
     """The dialog that `?` opens by keys.js: ("← →", "turn") are two keys, and what they do."""
     listed = ""
