@@ -1,6 +1,10 @@
-"""What every test runs under: no hub, no telemetry, one tokenizer thread."""
+"""What every test runs under: no hub, no telemetry, one tokenizer thread; and what many tests begin with."""
 
 import os
+
+import pytest
+
+from backend.store import Store
 
 os.environ.update(
     HF_HUB_OFFLINE="1",
@@ -8,3 +12,8 @@ os.environ.update(
     GRADIO_ANALYTICS_ENABLED="False",
     TOKENIZERS_PARALLELISM="false",
 )
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs")

@@ -14,14 +14,8 @@ import pytest
 from backend.cli import main
 from backend.cli.printing import plain
 from backend.records import Episode, Fault, Result, RunSpec, Turn
-from backend.store import Store
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

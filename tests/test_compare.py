@@ -20,7 +20,6 @@ from backend.comparing import (
 )
 from backend.comparing.tasks import Task
 from backend.records import Episode, Result, RunSpec
-from backend.store import Store
 
 BASE = {"model": "starter:catch", "environments": [{"id": "catch", "use": "catch"}],
         "rewards": [{"name": "caught", "value": "1.0 if won else 0.0"}],
@@ -38,11 +37,6 @@ def episode(step, sample, status="won", seed=0, **changes):
         "seed": seed, "task": str(seed), "fingerprint": f"t{seed}", "status": status, "facts": {"won": status == "won"},
         "scores": {"caught": None if gone else float(status == "won")}, "total": None if gone else float(status == "won"),
         "tokens": 10, "seconds": 0.5, "started": time.time(), **changes})
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 def recorded(store, episodes, asked=None, ended=True):

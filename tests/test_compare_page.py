@@ -6,18 +6,12 @@ import sqlite3
 
 import pytest
 
-from backend.store import Store
 from tests.test_compare import BASE, episode, recorded, spec
 from ui import compare, compare_curves
 from ui.compare import Asked, AskedPoints, AskedTables, AskedTasks, answer, points_of, tables_of, tasks_of
 from ui.compare_chosen import MOST, chosen
 
 NASTY = "<img src=x onerror=alert(1)>"
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 def steps(*numbers, won=lambda step, sample: (step + sample) % 2):

@@ -19,17 +19,11 @@ from backend.errors import OrtamError, SpecError
 from backend.launcher.known import bring, known
 from backend.launcher.trying import AT_ONCE, Trying
 from backend.records import EnvironmentSpec
-from backend.store import Store
 from backend.store.shelf import SavedEnvironment, Shelf
 from tests.test_launch import fields
 from ui import environment_cards, environments, launch
 from ui.environment_cards import Shown
 from ui.launch_choices import choices, slug
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

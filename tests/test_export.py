@@ -17,7 +17,6 @@ from backend.errors import OrtamError, SpecError
 from backend.exchange import FORMATS, Choice, export, file_name, group_of, lines, parquet, place
 from backend.exchange.messages import completion
 from backend.records import Episode, Fault, Judged, Parent, Policy, Result, RunSpec, Turn
-from backend.store import Store
 
 ROOT = Path(__file__).parents[1]
 UGLY = "</script><b>\ud800 \x00 \ue0ff=12 ışık \u202e"
@@ -52,11 +51,6 @@ ODD = Episode(
                 images=(PICTURE,), tokens=3, model_seconds=0.5),
            Turn(index=1, tool="guess", arguments=[1, None, {"a": UGLY}], result="second"),
            Turn(index=2, tool="guess", arguments=None, result="cut away", cut=True)))
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

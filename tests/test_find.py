@@ -30,11 +30,6 @@ HOSTILE = ["<script>alert(1)</script>", "\ud800 lone", "a\0b", "\ue0ff=0123", "Ä
 
 
 @pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
-
-
-@pytest.fixture
 def run(store):
     return store.create(RunSpec.model_validate(SPEC))
 

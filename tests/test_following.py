@@ -12,16 +12,11 @@ import pytest
 from backend.records import Episode, Match, Policy, RunSpec, ScriptPlayer, Turn
 from backend.standings import against, standing
 from backend.standings.following import BY_HAND, Followed, Matches
-from backend.store import Run, Store
+from backend.store import Run
 from tests.bench.arena_speed import taken
 
 CATCH = {"id": "catch", "use": "catch"}
 PLAYERS = (ScriptPlayer(name="random"), ScriptPlayer(name="perfect"))
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

@@ -13,16 +13,10 @@ from backend.errors import OrtamError, SpecError
 from backend.exchange import hub as exchange_hub
 from backend.exchange.hub import fit, repository
 from backend.records import Episode, Result, RunSpec, Turn
-from backend.store import Store
 from tests.hub_server import TOKEN, Hub, serving
 
 ROOT = Path(__file__).parents[1]
 SPEC = {"name": "shared", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}]}
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from backend.errors import OrtamError, SpecError
 from backend.exchange import FORMATS, Choice, export
 from backend.exchange.importing import READERS, bring
 from backend.exchange.messages import conversation
-from backend.store import Store
 
 PICTURE = "data:image/png;base64,aGk="
 
@@ -53,11 +52,6 @@ CALLS = {"task_id": "t0", "model": "some/model", "reward": 0.5, "messages": [
     {"role": "user", "content": "Sure?"},
     {"role": "system", "content": "Be brief."},
     {"role": "assistant", "content": "Yes."}]}
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 def lines_file(path: Path, rows) -> Path:

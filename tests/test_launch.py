@@ -23,15 +23,9 @@ from backend.records import (
     TrainSettings,
     WarmUp,
 )
-from backend.store import Store
 from ui import forms, launch, runs, terms, trial
 from ui.launch_form import page
 from ui.outlook import outlook
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 def a_spec(name, model="starter:catch"):

@@ -23,11 +23,6 @@ CATCH = {"id": "catch", "use": "catch", "tasks": {"count": 4}}
 PERFECT, RANDOM = {"kind": "script", "name": "perfect"}, {"kind": "script", "name": "random"}
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
-
-
 def asked(*players, environment=CATCH, name="match", tokens=4096, **match):
     return from_fields({"name": name, "environments": [environment], "match": {"players": list(players), **match},
                         "train": {"max_completion_tokens": tokens}})

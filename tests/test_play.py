@@ -31,11 +31,6 @@ from ui.tool_forms import tool_forms
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
-
-
 @pytest.fixture(scope="module")
 def process(tmp_path_factory):
     """One that plays; its environments stay up from test to test."""

@@ -28,11 +28,6 @@ ALL = [WIN, PARTIAL, WORDS, EACH, OWN]
 GROUP = 4
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
-
-
 def terms(*given: dict) -> list[RewardTerm]:
     return [RewardTerm.model_validate(one) for one in given]
 

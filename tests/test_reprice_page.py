@@ -9,15 +9,9 @@ import pytest
 from backend.launcher import Launcher
 from backend.records import EnvironmentSpec, Episode, RewardTerm, RunSpec, Turn
 from backend.rewards import Terms
-from backend.store import Store
 from ui import launch, reprice, terms
 
 OWN = ({"name": "win", "value": "1.0 if won else 0.0"}, {"name": "partial", "value": "0.1 * best_greens"})
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 def play(store, own=OWN, name="priced", steps=3, **more):

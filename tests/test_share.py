@@ -17,7 +17,6 @@ from PIL import Image
 from backend.exchange import lines
 from backend.launcher import Launcher
 from backend.records import Episode, RunSpec, Turn
-from backend.store import Store
 from backend.store.codec import MISSING
 from ui.replay import answer
 from ui.share import FORMATS, gif, pictures
@@ -44,11 +43,6 @@ def game(id: str, step: int, sample: int, turns: int = 3) -> Episode:
     return Episode(id=id, step=step, group=0, sample=sample, environment="wordle", status="won" if turns == 3 else "lost",
                    facts=played[-1].facts, scores={"win": float(turns == 3)}, total=float(turns == 3), advantage=0.5,
                    prompt=({"role": "user", "content": ATTACK},), turns=played)
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

@@ -36,11 +36,6 @@ def episode(id="1-0-0", **changes) -> Episode:
 
 
 @pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
-
-
-@pytest.fixture
 def run(store):
     return store.create(spec())
 

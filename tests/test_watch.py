@@ -11,7 +11,7 @@ import pytest
 
 from backend.launcher import Launcher
 from backend.records import EnvironmentSpec, Episode, Fault, Result, RunSpec, Turn
-from backend.store import Store, sums
+from backend.store import sums
 from backend.store.printed import printed
 from ui import console, shell, watch, watch_parts
 from ui.episodes import Asked as Wanted
@@ -60,11 +60,6 @@ def play(writer, *steps):
     for step in steps:
         writer.record([episode(step, g, s, "won" if (s + step) % 3 else "lost") for g in range(2) for s in range(4)])
         writer.metrics(step, {"entropy": 1.0 / step, "kl": None if step == 2 else 0.01, "step_time": 2.0})
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
 
 
 @pytest.fixture

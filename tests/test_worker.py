@@ -29,11 +29,6 @@ train: {{steps: 3, group_size: 4, episodes_per_step: 8}}
 
 
 @pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "runs")
-
-
-@pytest.fixture
 def launch(store, tmp_path):
     model = tmp_path / "model"
     model.mkdir()
