@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from backend.environments.serving import serve_module
 from backend.store import Store
 
 os.environ.update(
@@ -17,3 +18,17 @@ os.environ.update(
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "runs")
+
+
+@pytest.fixture
+def writer(run):
+    """The one writer of the test's run, as a trainer has it."""
+    with run.writing() as writer:
+        yield writer
+
+
+@pytest.fixture(scope="module")
+def odd():
+    """The address of environments that do what none should."""
+    with serve_module("tests.odd_servers", 40, "odd") as server:
+        yield server.url

@@ -18,6 +18,7 @@ from backend.records import Episode, Fault, Policy, Result, RunSpec, Turn
 from backend.store import Store, indexing
 from backend.store.filters import Between
 from backend.store.words import HEAD, TAIL, excerpt, understood
+from tests.recording import record
 from ui.asked import Asked
 from ui.narrowing import functions
 from ui.replay import answer
@@ -43,13 +44,6 @@ def played(id: str, *turns: Turn, **changes) -> Episode:
     given = {"id": id, "step": step, "group": group, "sample": sample, "environment": "wordle", "status": "lost",
              "total": 0.0, "scores": {"win": 0.0}, "turns": turns}
     return Episode.model_validate(given | changes)
-
-
-def record(run, *episodes):
-    writer = run.writer()
-    writer.record(episodes)
-    writer.close()
-    return run
 
 
 def ids(run, **asked) -> list[str]:

@@ -7,11 +7,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from backend.records import EnvironmentSpec, Episode, Fault, RewardTerm, RunSpec, Turn
+from backend.records import Episode, Fault, Turn
 from backend.signal.one_group import parted, said
 from backend.signal.parting import first_difference, parting, told_apart
 from backend.store import Store
 from backend.store.counting import cause
+from tests.recording import record, wordle_run
 from tests.test_replay import seen
 from tests.test_viewers import HOSTILE
 from ui.episodes import group_address
@@ -123,17 +124,8 @@ def test_the_same_calls_with_other_answers_are_told():
 
 
 @pytest.fixture
-def run(tmp_path):
-    spec = RunSpec(name="first", model="starter:wordle", environments=[EnvironmentSpec(id="wordle", use="wordle")],
-                   rewards=[RewardTerm(name="win", value="1.0 if won else 0.0", weight=2)])
-    return Store(tmp_path).create(spec)
-
-
-def record(run, *episodes):
-    writer = run.writer()
-    with writer.hold_lock():
-        writer.record(episodes)
-    writer.close()
+def run(store):
+    return wordle_run(store, "first", rewards=[{"name": "win", "value": "1.0 if won else 0.0", "weight": 2}])
 
 
 def ask(run, rest: str = "step=3&group=2"):

@@ -2,17 +2,17 @@
 
 import pytest
 
-from backend.records import Episode, Fault, RunSpec, Turn
+from backend.records import Episode, Fault, Turn
 from backend.store import Store
 from backend.store.instructive import MOST, MOST_A_STEP
+from tests.recording import record, wordle_run
 from ui.asked import VIEWS
 from ui.replay import answer
 
 
 @pytest.fixture
-def run(tmp_path):
-    return Store(tmp_path / "runs").create(RunSpec.model_validate(
-        {"model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}]}))
+def run(store):
+    return wordle_run(store, "first")
 
 
 def episode(step: int, group: int = 0, sample: int = 0, won: bool = False, total: float | None = None, **changes) -> Episode:
@@ -21,12 +21,6 @@ def episode(step: int, group: int = 0, sample: int = 0, won: bool = False, total
              "status": "won" if won else "lost", "total": total, "scores": {"win": float(won)}, "advantage": 0.0,
              "fingerprint": f"task {step}.{group}"}
     return Episode.model_validate(given | changes)
-
-
-def record(run, *episodes):
-    writer = run.writer()
-    writer.record(episodes)
-    writer.close()
 
 
 def told(run, view: str, **filters) -> dict[str, str]:

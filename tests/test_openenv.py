@@ -3,9 +3,7 @@
 import asyncio
 import base64
 import json
-import os
 import re
-import sys
 
 import pytest
 
@@ -16,7 +14,7 @@ from backend.environments.adapters.pictures import picture
 from backend.environments.games.wordle import allowed
 from backend.environments.kinds.remote import address
 from backend.environments.playthrough import Playthrough
-from backend.environments.serving import Server
+from backend.environments.serving import serve_module
 from backend.environments.sources import check, described, reach, source
 from backend.errors import EnvironmentFailed, SpecError
 from backend.records import EnvironmentSpec, TaskSelection
@@ -25,9 +23,7 @@ from tests.openenv_servers import JPEG, mcp_cases
 
 @pytest.fixture(scope="module")
 def served():
-    command = [sys.executable, "-m", "tests.openenv_servers", "--port", "0", "--sessions", "8", "--with-parent",
-               str(os.getpid())]
-    with Server(command, "test") as server:
+    with serve_module("tests.openenv_servers", 8, "test") as server:
         yield server.url
 
 

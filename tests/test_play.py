@@ -1,7 +1,6 @@
 """Playing by hand, over real sockets: what a person does is refused, scored and kept as a model's episode is."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from backend.cli import main
 from backend.cli.playing import understood
 from backend.environments import Tool
 from backend.environments.examples.ors_server import Locks
-from backend.environments.serving import Server
 from backend.errors import OrtamError, RewardError, SpecError
 from backend.play import Sittings, by_hand, chosen, worth_by
 from backend.records import RewardTerm, RunSpec
@@ -44,14 +42,6 @@ def sittings(process, store):
     process.store = store
     yield process
     process.sweep(time.monotonic() + 3600)
-
-
-@pytest.fixture(scope="module")
-def odd():
-    command = [sys.executable, "-m", "tests.odd_servers", "--port", "0", "--sessions", "40", "--with-parent",
-               str(os.getpid())]
-    with Server(command, "odd") as server:
-        yield server.url
 
 
 @pytest.fixture(scope="module")

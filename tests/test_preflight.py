@@ -2,9 +2,7 @@
 
 import contextlib
 import json
-import os
 import random
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -17,7 +15,6 @@ from jsonschema import Draft202012Validator
 from backend.cli import main
 from backend.environments import sampling
 from backend.environments.catalog import entry
-from backend.environments.serving import Server
 from backend.launcher import to_yaml
 from backend.preflight import Child, check, verdict
 from backend.records import RunSpec
@@ -25,14 +22,6 @@ from tests.openenv_servers import mcp_cases
 
 STARTERS = Path(__file__).resolve().parents[1] / "backend/trainer/starters/weights"
 TEMPLATES = Path(find_spec("trl").origin).parent / "chat_templates"
-
-
-@pytest.fixture(scope="module")
-def odd():
-    command = [sys.executable, "-m", "tests.odd_servers", "--port", "0", "--sessions", "40", "--with-parent",
-               str(os.getpid())]
-    with Server(command, "odd") as server:
-        yield server.url
 
 
 def a_model(folder: Path, template: str, context: int = 40_960) -> Path:

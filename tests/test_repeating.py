@@ -1,8 +1,6 @@
 """An episode's turns played again, over real sockets: what repeats goes on from there, what doesn't says why."""
 
 import asyncio
-import os
-import sys
 
 import pytest
 
@@ -10,19 +8,11 @@ from backend.environments import Source
 from backend.environments.players import players
 from backend.environments.playthrough import Playthrough
 from backend.environments.repeating import repeat, unrepeatable
-from backend.environments.serving import Server, serve
+from backend.environments.serving import serve
 from backend.environments.sources import in_process, source
 from backend.errors import CannotRepeat
 from backend.play import Sitting
 from backend.records import EnvironmentSpec, Episode, Fault, Policy, Turn
-
-
-@pytest.fixture(scope="module")
-def odd():
-    command = [sys.executable, "-m", "tests.odd_servers", "--port", "0", "--sessions", "20", "--with-parent",
-               str(os.getpid())]
-    with Server(command, "odd") as server:
-        yield server.url
 
 
 @pytest.fixture(scope="module")

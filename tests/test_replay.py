@@ -8,8 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from backend.errors import SpecError
-from backend.records import EnvironmentSpec, Episode, Fault, RewardTerm, RunSpec, Turn
+from backend.records import Episode, Fault, RewardTerm, Turn
 from backend.store import Store
+from tests.recording import record, wordle_run
 from tests.test_viewers import HOSTILE, TAGS, Tags, clean
 from ui.episodes import Asked
 from ui.player import Setting, player
@@ -37,17 +38,8 @@ def played(id="1-0-0", step=1, group=0, sample=0, total=0.5, status="lost", turn
 
 
 @pytest.fixture
-def run(tmp_path):
-    spec = RunSpec(name="first", model="starter:wordle", environments=[EnvironmentSpec(id="wordle", use="wordle")],
-                   rewards=[RewardTerm(name="win", value="1.0 if won else 0.0", weight=2)])
-    return Store(tmp_path).create(spec)
-
-
-def record(run, *episodes):
-    writer = run.writer()
-    with writer.hold_lock():
-        writer.record(episodes)
-    writer.close()
+def run(store):
+    return wordle_run(store, "first", rewards=[{"name": "win", "value": "1.0 if won else 0.0", "weight": 2}])
 
 
 def ask(run, **query) -> dict[str, str]:

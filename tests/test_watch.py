@@ -67,14 +67,6 @@ def run(store):
     return store.create(SPEC)
 
 
-@pytest.fixture
-def writer(run):
-    writer = run.writer()
-    with writer.hold_lock():
-        yield writer
-    writer.close()
-
-
 def first(run="latest", **changes):
     return Asked(run=run, charts={"learning": None, "play": None, "terms": None}, **changes)
 

@@ -22,14 +22,6 @@ def run(tmp_path):
     return Store(tmp_path / "runs").create(SPEC)
 
 
-@pytest.fixture
-def writer(run):
-    writer = run.writer()
-    with writer.hold_lock():
-        yield writer
-    writer.close()
-
-
 def turn(k, **changes):
     return Turn(**{"index": k, "tool": "move", "arguments": {"direction": "left"}, "result": f"row {k}",
                    "facts": {"rows": 5, "columns": 3, "ball_row": k, "ball_column": 1, "paddle_column": 1}, **changes})

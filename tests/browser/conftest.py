@@ -119,6 +119,16 @@ def shared_application(tmp_path_factory):
         yield started
 
 
+@pytest.fixture
+def visit(shared_application, page):
+    """Opens an address and waits until this is there."""
+    def opened(address: str, there: str):
+        page.goto(shared_application.url + address)
+        page.locator(there).first.wait_for()
+        return page
+    return opened
+
+
 @contextlib.contextmanager
 def served(folder: Path):
     """`python app.py`, stopped with everything it started."""

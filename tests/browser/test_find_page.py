@@ -5,11 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from backend.records import Episode, RunSpec, Turn
+from backend.records import Episode, Turn
 from backend.store import Store
+from tests.recording import record, wordle_run
 
-SPEC = {"name": "sought", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}],
-        "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}]}
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
 
@@ -23,21 +22,15 @@ def game(step: int, sample: int, *said: str) -> Episode:
 
 @pytest.fixture(scope="module")
 def run(shared_application) -> str:
-    run = Store(shared_application.runs).create(RunSpec.model_validate(SPEC))
-    writer = run.writer()
-    writer.record([game(1, 0, "It may be plaid.", "Perhaps slate?"), game(1, 1, "Işık güzel, İstanbul'da.", "日本語を話す"),
-                   game(1, 2, "hm", f"needle {HOSTILE}"), *(game(2, sample, "nothing") for sample in range(4))])
-    writer.close()
+    run = wordle_run(Store(shared_application.runs), "sought")
+    record(run, game(1, 0, "It may be plaid.", "Perhaps slate?"), game(1, 1, "Işık güzel, İstanbul'da.", "日本語を話す"),
+           game(1, 2, "hm", f"needle {HOSTILE}"), *(game(2, sample, "nothing") for sample in range(4)))
     return run.id
 
 
 @pytest.fixture
-def replay(shared_application, run, page):
-    def opened(rest: str = ""):
-        page.goto(f"{shared_application.url}/episode?run={run}{rest}")
-        page.locator(".o-episodes").wait_for()
-        return page
-    return opened
+def replay(visit, run):
+    return lambda rest="": visit(f"/episode?run={run}{rest}", ".o-episodes")
 
 
 def rows(page):

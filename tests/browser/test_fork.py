@@ -35,12 +35,8 @@ def parent(shared_application) -> Episode:
 
 
 @pytest.fixture
-def replay(shared_application, parent, page):
-    def opened(rest: str):
-        page.goto(f"{shared_application.url}/episode?run={parent.environment}{rest}")
-        page.locator(".o-player").wait_for()
-        return page
-    return opened
+def replay(visit, parent):
+    return lambda rest: visit(f"/episode?run={parent.environment}{rest}", ".o-player")
 
 
 def test_a_fork_is_played_on_by_hand_and_names_its_parent(replay, parent, shared_application, seen):

@@ -5,37 +5,25 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from backend.records import RunSpec
 from backend.store import Store
+from tests.recording import record, wordle_run
 from tests.test_group import game
 
-SPEC = {
-    "name": "played", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}],
-    "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}],
-}
 MANY = 64
 
 
 @pytest.fixture(scope="module")
 def run(shared_application) -> str:
-    run = Store(shared_application.runs).create(RunSpec.model_validate(SPEC))
+    run = wordle_run(Store(shared_application.runs), "played")
     words = ("crane slate plaid", "crane slate mourn stone", "crane", "crane beach plaid mourn")
-    writer = run.writer()
-    with writer.hold_lock():
-        writer.record([game(n, played, "won" if n == 1 else "lost", n / 10) for n, played in enumerate(words)])
-        writer.record([game(n, "crane slate plaid mourn stone beach", total=n / 100, id=f"3-3-{n}", group=3)
-                       for n in range(MANY)])
-        writer.close()
+    record(run, *(game(n, played, "won" if n == 1 else "lost", n / 10) for n, played in enumerate(words)))
+    record(run, *(game(n, "crane slate plaid mourn stone beach", total=n / 100, id=f"3-3-{n}", group=3) for n in range(MANY)))
     return run.id
 
 
 @pytest.fixture
-def group(shared_application, run, page):
-    def opened(rest: str = "&step=3&group=2"):
-        page.goto(f"{shared_application.url}/group?run={run}{rest}")
-        page.locator(".o-group-card, .o-problem").first.wait_for()
-        return page
-    return opened
+def group(visit, run):
+    return lambda rest="&step=3&group=2": visit(f"/group?run={run}{rest}", ".o-group-card, .o-problem")
 
 
 def expect_rows(page, rows: list[int]):

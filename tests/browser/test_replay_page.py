@@ -6,21 +6,17 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from backend.records import Episode, Fault, RunSpec, Turn
+from backend.records import Episode, Fault, Turn
 from backend.store import Store
+from tests.recording import facts_after, record, wordle_run
 
-SPEC = {
-    "name": "played", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}],
-    "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}],
-}
 GUESSES = (("crane", "GXYXX"), ("cabal", "GGXYX"), ("caper", "GGGGG"))
 LONG = 200
 
 
 def game(sample: int) -> Episode:
     turns = [Turn(index=k, thought="I think", tool="guess", arguments={"guess": f"[{word}]"}, result=f"answer {k + 1}",
-                  facts={"won": marks == "GGGGG", "guesses": k + 1, "last_guess": word, "last_feedback": marks,
-                         "invalid_moves": 0}) for k, (word, marks) in enumerate(GUESSES)]
+                  facts={**facts_after(GUESSES, k + 1), "invalid_moves": 0}) for k, (word, _) in enumerate(GUESSES)]
     return Episode(id=f"2-0-{sample}", step=2, group=0, sample=sample, environment="wordle", seed=1, fingerprint="x",
                    status="won", facts=turns[-1].facts, scores={"win": 1.0}, total=1.0 - sample / 10,
                    advantage=0.5 - sample, started=time.time(), turns=turns)
@@ -29,29 +25,21 @@ def game(sample: int) -> Episode:
 @pytest.fixture(scope="module")
 def run(shared_application) -> str:
     """Three games of Wordle, one that the environment broke, and one long episode of a megabyte."""
-    run = Store(shared_application.runs).create(RunSpec.model_validate(SPEC))
+    run = wordle_run(Store(shared_application.runs), "played")
     text = "\n".join("lorem ipsum dolor sit amet" for _ in range(190))
-    writer = run.writer()
-    with writer.hold_lock():
-        writer.record([
-            *map(game, range(3)),
-            Episode(id="2-1-0", step=2, group=1, sample=0, environment="wordle", status="env_error",
-                    scores={"win": None}, fault=Fault(where="environment", kind="Refused", message="no seat")),
-            Episode(id="1-0-0", step=1, group=0, sample=0, environment="wordle", status="out_of_turns", total=0.0,
-                    scores={"win": 0.0}, advantage=0.0,
-                    turns=[Turn(index=k, tool="echo", arguments={"k": k}, result=text) for k in range(LONG)])])
-        writer.close()
+    record(run, *map(game, range(3)),
+           Episode(id="2-1-0", step=2, group=1, sample=0, environment="wordle", status="env_error", scores={"win": None},
+                   fault=Fault(where="environment", kind="Refused", message="no seat")),
+           Episode(id="1-0-0", step=1, group=0, sample=0, environment="wordle", status="out_of_turns", total=0.0,
+                   scores={"win": 0.0}, advantage=0.0,
+                   turns=[Turn(index=k, tool="echo", arguments={"k": k}, result=text) for k in range(LONG)]))
     return run.id
 
 
 @pytest.fixture
-def replay(shared_application, run, page):
+def replay(visit, run):
     """Opens an address of the Replay page and waits for its episode."""
-    def opened(rest: str = ""):
-        page.goto(f"{shared_application.url}/episode?run={run}{rest}")
-        page.locator(".o-player").wait_for()
-        return page
-    return opened
+    return lambda rest="": visit(f"/episode?run={run}{rest}", ".o-player")
 
 
 def at(page, turn: int, last: int = 3):

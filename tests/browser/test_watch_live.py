@@ -51,14 +51,6 @@ def run(application):
     return Store(application.runs).create(SPEC)
 
 
-@pytest.fixture
-def writer(run):
-    writer = run.writer()
-    with writer.hold_lock():
-        yield writer
-    writer.close()
-
-
 def test_a_run_is_watched_from_its_first_word_to_its_end(application, page, seen, run, writer):
     writer.phase("loading the model")
     page.goto(f"{application.url}/run?id={run.id}")
