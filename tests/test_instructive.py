@@ -4,6 +4,7 @@ import pytest
 
 from backend.records import Episode, Fault, Turn
 from backend.store import Store
+from backend.store.filters import Between
 from backend.store.instructive import MOST, MOST_A_STEP
 from tests.recording import record, wordle_run
 from ui.asked import VIEWS
@@ -139,9 +140,14 @@ def test_a_call_after_the_end_is_nothing_to_look_for_and_the_most_failed_calls_c
 
     record(run, episode(1, turns=calls("unknown_tool", "wrong_arguments", "after_the_end")),
            episode(2, turns=calls("unknown_tool")), episode(3, won=True, turns=calls("after_the_end", "no_turns_left")))
-    assert told(run, "unscored") == {"1-0-0": "Failed calls: 1 × unknown tool, 1 × wrong arguments",
-                                     "2-0-0": "Failed calls: 1 × unknown tool"}
-    assert list(told(run, "unscored")) == ["1-0-0", "2-0-0"]
+    unread = Fault(where="model", kind="unparsed_call", message="no")
+    record(run, episode(4, facts={"done": True}, turns=[Turn(index=0, tool="x", done=True), Turn(index=1, fault=unread)]),
+           episode(0, facts={"done": False}, turns=[Turn(index=0, tool="x"), Turn(index=1, fault=unread)]))
+    assert told(run, "unscored").pop("0-0-0") == "Failed calls: 1 × unreadable"
+    assert {row.id: why for row, why in run.standouts("unscored", step=Between(1, 9)).entries} == {
+        "1-0-0": "Failed calls: 1 × unknown tool, 1 × wrong arguments",
+        "2-0-0": "Failed calls: 1 × unknown tool"}
+    assert list(told(run, "unscored")) == ["1-0-0", "0-0-0", "2-0-0"]
 
 
 def test_the_longest_come_first_with_what_is_usual(run):

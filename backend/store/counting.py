@@ -32,7 +32,7 @@ class Calls(NamedTuple):
     tool_calls: int
     """Refused ones included, those after the last allowed turn not."""
     unparsed_calls: int
-    """Messages that look like a call but couldn't be read as one."""
+    """Messages that look like a call but couldn't be read as one, while there was something to play."""
     repeated_calls: int
     """Answered calls that say what an earlier one said, to the same answer or to no effect."""
     failed_calls: str
@@ -45,11 +45,12 @@ def calls(episode: Episode) -> Calls:
     made = unparsed = repeated = 0
     failed: Counter[str] = Counter()
     answers: dict[tuple[str, str | None], str | None] = {}
-    moves, facts = hashlib.blake2b(digest_size=8), episode.start_facts
+    moves, facts, over = hashlib.blake2b(digest_size=8), episode.start_facts, False
     for turn in episode.turns:
         before, facts = facts, turn.facts
         kind = turn.fault.kind if turn.fault else None
-        unparsed += kind == "unparsed_call"
+        unparsed += kind == "unparsed_call" and not over
+        over = over or turn.done
         if turn.tool is None or kind == "no_turns_left":
             continue
         made += 1

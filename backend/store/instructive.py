@@ -63,6 +63,7 @@ class _Seen(NamedTuple):
     calls: int
     repeated: int
     unparsed: int
+    """0 where the game was over: a message that can't be read is always the last one."""
     failed: dict[str, int]
 
     @property
@@ -91,17 +92,17 @@ def _entries(reading: Reading, found: Sequence[tuple[int, str]]) -> tuple[tuple[
 
 def _window(reading: Reading, condition: str, parameters: Sequence[Any]) -> list[_Seen]:
     """The newest first."""
-    counted = ("tool_calls, repeated_calls, unparsed_calls, failed_calls" if reading.keeps("failed_calls")
-               else "NULL, NULL, NULL, NULL")
+    counted = ("tool_calls, repeated_calls, unparsed_calls, failed_calls, json_extract(facts, '$.done')" if reading.keeps("failed_calls")
+               else "NULL, NULL, NULL, NULL, NULL")
     rows = reading.rows(
         "SELECT seq, step, attempt, group_, environment, coalesce(fingerprint, seed, task), status, total, advantage, "
         f"turns, tokens, scores, fault, stop, {counted} FROM episodes WHERE {condition} ORDER BY seq DESC LIMIT {WINDOW}",
         parameters)
     return [_Seen(seq, step, attempt, group, environment, (environment, task), status, total, advantage, turns, tokens,
                   codec.from_json(scores), None if fault is None else codec.unescape(fault), codec.unescape(stop),
-                  calls or 0, repeated or 0, unparsed or 0, json.loads(failed or "{}"))
+                  calls or 0, repeated or 0, 0 if done else unparsed or 0, json.loads(failed or "{}"))
             for (seq, step, attempt, group, environment, task, status, total, advantage, turns, tokens, scores, fault,
-                 stop, calls, repeated, unparsed, failed) in rows]
+                 stop, calls, repeated, unparsed, failed, done) in rows]
 
 
 # ----------------------------------------------------------------------------------------------------------- advantage
@@ -257,7 +258,7 @@ def _unscored(window: list[_Seen]) -> list[tuple[int, str]]:
     failing: list[tuple[int, int, str]] = []
     for seen in window:
         counts = {kind.replace("_", " "): count for kind, count in seen.failed.items() if kind not in NEVER_PLAYED}
-        counts |= {"call that couldn't be read": seen.unparsed} if seen.unparsed else {}
+        counts |= {"unreadable": seen.unparsed} if seen.unparsed else {}
         if seen.fault:
             broken.append((seen.seq, f"{'Not scored' if seen.total is None else 'A fault'}: {seen.fault[:160]}"))
         elif seen.total is None:
