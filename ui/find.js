@@ -17,7 +17,7 @@ window.ortamFind = (element, server) => {
     try {
       answer = await server[verb]({ search: location.search, name });
     } catch {
-      answer = { problem: "The server didn't answer; try again." };
+      answer = { problem: "The server doesn't answer; try again." };
     }
     if (answer.html !== undefined) panel.innerHTML = answer.html;
     else panel.querySelector("[data-filter-problem]").textContent = answer.problem;

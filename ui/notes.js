@@ -13,7 +13,7 @@
     try {
       answer = await mine.server[verb]({ run: mine.run, id: mine.id, ...more });
     } catch {
-      answer = { problem: "The server didn't answer; what you wrote is still here." };
+      answer = { problem: "The server doesn't answer; what you wrote is still here." };
     }
     if (mine !== now) return null;
     if (answer.html !== undefined && !answer.conflict) {

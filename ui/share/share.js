@@ -21,7 +21,7 @@
     try {
       const answer = await (await fetch(`/share/menu?${share.dataset.share}`)).json();
       answer.html ? place.innerHTML = answer.html : say(answer.problem);
-    } catch { say("The server didn't answer. It may have stopped or be busy; open this again."); }
+    } catch { say("The server doesn't answer. It may have stopped or be busy; open this again."); }
   }
 
   document.addEventListener("ortam:episode", ({ detail }) => {
@@ -62,7 +62,7 @@
       const answer = await (await fetch(`/share/hub/send?${asked}`, { method: "POST", headers: { "X-Ortam": "import" } })).json();
       if (answer.html) said.innerHTML = answer.html;
       else said.textContent = answer.problem;
-    } catch { said.textContent = "The server didn't answer. It may have stopped or be busy."; }
+    } catch { said.textContent = "The server doesn't answer. It may have stopped or be busy."; }
     button.disabled = false;
   });
 
