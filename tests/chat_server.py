@@ -4,7 +4,6 @@ what it is told, or misbehaves in a chosen way."""
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +15,10 @@ class Chat:
         self.asked: list[dict] = []
         self.keys: list[str | None] = []
         self.url = ""
+        self.gate = threading.Event()
+        """Where it is held, it answers once this is open."""
+        self.first = threading.Event()
+        """Then it has been asked."""
         self.count = 10**30
         """Tokens it says it wrote, where its counts are odd."""
 
@@ -48,6 +51,7 @@ def chat(way: str = "plays") -> Iterator[Chat]:
     try:
         yield told
     finally:
+        told.gate.set()
         server.shutdown()
         server.server_close()
 
@@ -60,8 +64,9 @@ def answered(told: Chat, body: dict, path: str) -> tuple[int, dict | bytes]:
             return 401, {"error": f"bad key {told.keys[-1]}"}
         case "not json":
             return 200, b"<html>busy</html>"
-        case "slow":
-            time.sleep(3)
+        case "held":
+            told.first.set()
+            told.gate.wait()
         case "odd settings" if "max_tokens" in body:
             return 400, {"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}
         case "odd settings" if "temperature" in body:

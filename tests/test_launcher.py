@@ -275,7 +275,7 @@ def test_a_full_disk_does_not_keep_a_run_from_being_ended(tmp_path, text, monkey
             with pytest.raises(OrtamError, match="No space left"):
                 launcher.stop(run.id)
             assert "was ended" in launcher.kill(run.id)
-            assert trainer.wait(5) == -9
+            assert trainer.wait(60) == -9
         finally:
             trainer.kill()
 

@@ -42,6 +42,24 @@ class Gated:
         return session
 
 
+class Names(list):
+    """They count the looks at the batch."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self._looks = threading.Semaphore(0)
+
+    def __getitem__(self, place):
+        if place == 0:
+            self._looks.release()
+        return super().__getitem__(place)
+
+    def wait_for_looks(self, so_many: int):
+        """Until so many have begun, and all before the last are over."""
+        for _ in range(so_many):
+            assert self._looks.acquire(timeout=60)
+
+
 @pytest.fixture
 def loop():
     loop = asyncio.new_event_loop()
@@ -75,7 +93,7 @@ def sat(seats, loop):
 
 def told(run, so):
     """What the file says, once it says so."""
-    for _ in range(500):
+    for _ in range(6000):
         found = live.read(run.path, training=True)
         if found and so(found):
             return found
@@ -127,14 +145,16 @@ def test_an_error_of_the_batch_goes_on_to_the_trainer_and_the_file_goes(run, lan
 
 def test_a_folder_that_cannot_be_written_means_no_lane_and_no_error(run, lane, capsys):
     (run.path / "live.json").mkdir()
-    with lane.playing("train", 1, seats(Gated()), NAMES):
-        time.sleep(0.1)
+    names = Names(NAMES)
+    with lane.playing("train", 1, seats(Gated()), names):
+        names.wait_for_looks(2)
     assert live.read(run.path, training=True) is None
 
 
 def test_a_look_that_fails_is_said_once_and_ends_nothing(run, lane, capsys):
-    with lane.playing("train", 1, seats(Gated()), NAMES[:1]):  # a name is missing
-        time.sleep(0.1)
+    names = Names(NAMES[:1])  # the others are missing
+    with lane.playing("train", 1, seats(Gated()), names):
+        names.wait_for_looks(2)
     assert capsys.readouterr().out.count("couldn't be told") == 1
 
 
@@ -168,7 +188,7 @@ def test_what_was_said_goes_to_the_first_call_of_its_message(loop):
     sat([seat], loop)
     rounds = Rounds([seat], [[two]], loop)
     rounds.tools(0)["move"](direction="left").close()
-    rounds.played[0][id(two)].answers.result(5)
+    rounds.played[0][id(two)].answers.result(60)
     assert [turn.said for turn in said_in(rounds, 0, seat.play.turns)] == ["I go left.", ""]
 
 
@@ -182,7 +202,7 @@ def test_what_was_said_after_calls_without_end_goes_to_the_call_it_was_said_with
     for message in (many, next_):
         rounds.completions[0].append(message)
         rounds.tools(0)["move"](direction="left").close()
-        rounds.played[0][id(message)].answers.result(5)
+        rounds.played[0][id(message)].answers.result(60)
     told = said_in(rounds, 0, seat.play.turns)
     assert {k: turn.said for k, turn in enumerate(told) if turn.said} == {0: "I go left.", 33: "Left again."}
 

@@ -381,7 +381,7 @@ def wait_for_games(run: Run, process: subprocess.Popen, at_least: int) -> None:
 
 
 def test_a_killed_match_is_lost_and_its_games_are_kept(store):
-    with chat("slow") as served:
+    with chat("held") as served:
         run = launched(store, PERFECT, endpoint(served, timeout=30))
         process = started(run)
         wait_for_games(run, process, 4)
@@ -391,14 +391,15 @@ def test_a_killed_match_is_lost_and_its_games_are_kept(store):
 
 
 def test_a_match_that_is_stopped_plays_the_games_under_way_to_their_end(store):
-    with chat() as served:
-        run = launched(store, PERFECT, endpoint(served), environment={**CATCH, "tasks": {"count": 200}})
+    with chat("held") as served:
+        run = launched(store, PERFECT, endpoint(served, timeout=60), environment={**CATCH, "tasks": {"count": 40}})
         process = started(run)
-        wait_for_games(run, process, 201)
+        assert served.first.wait(60)
         run.ask_to_stop()
+        served.gate.set()
         assert process.wait(60) == 0
     assert run.status() == "stopped" and "asked to stop" in run.result().reason
-    assert 200 < len(run.games()) < 400 and all(g.status == "won" for g in run.games())
+    assert 40 < len(run.games()) < 80 and all(g.status == "won" for g in run.games())
 
 
 def test_only_a_stop_that_was_asked_for_stops_it(store):

@@ -38,12 +38,13 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def chromium():
     """Starts a browser when called."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
         reason = "no Chromium on the PATH; on Debian and Ubuntu: apt install chromium"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         yield lambda: playwright.chromium.launch(executable_path=found, args=list(FLAGS))
 
@@ -112,9 +113,9 @@ def application(tmp_path):
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_application(tmp_path_factory):
-    """For tests that only look: one application for all of a module."""
+    """For tests with runs of their own: one application for all, whose folder holds what others made too."""
     with served(tmp_path_factory.mktemp("shared")) as started:
         yield started
 

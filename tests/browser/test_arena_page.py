@@ -88,7 +88,7 @@ def test_a_seat_leads_to_replay_and_the_runs_list_to_the_arena(shared_applicatio
 
 
 def test_a_match_under_way_fills_and_is_stopped_from_the_page(application, page):
-    with chat("slow") as served:
+    with chat("held") as served:
         player = {"kind": "endpoint", "url": served.url, "model": "slow one", "timeout": 30}
         id = Launcher(Store(application.runs)).launch(from_fields({
             "name": "live", "environments": [{**CATCH, "tasks": {"count": 30}}], "match": {"players": [PERFECT, player]}}))

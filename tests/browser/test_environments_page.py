@@ -17,8 +17,8 @@ def catalog(folder):
     return file
 
 
-def test_search_try_save_import_and_use(application, page, seen, tmp_path):
-    page.goto(f"{application.url}/environments")
+def test_search_try_save_import_and_use(shared_application, page, seen, tmp_path):
+    page.goto(f"{shared_application.url}/environments")
     cards = page.locator(".o-env:visible")
     expect(cards.first).to_be_visible()
     everything = cards.count()
@@ -72,12 +72,12 @@ def test_search_try_save_import_and_use(application, page, seen, tmp_path):
     expect(page.get_by_label("Name", exact=True).first).to_have_value("catch-at-home")
     expect(page.locator("[data-facts]")).to_contain_text("paddle_column")
 
-    page.goto(f"{application.url}/environments?saved=Catch+at+home")
+    page.goto(f"{shared_application.url}/environments?saved=Catch+at+home")
     page.get_by_role("button", name="Change").click()
     page.get_by_label("Name", exact=True).fill("Catch")
     page.get_by_role("button", name="Save changes").click()
     expect(cards.filter(has_text="Catch at home")).to_have_count(0)
-    page.goto(f"{application.url}/environments?saved=Catch")
+    page.goto(f"{shared_application.url}/environments?saved=Catch")
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("button", name="Really delete").click()
     expect(cards.first).to_be_visible()

@@ -51,13 +51,13 @@ def hostile_run(folder) -> str:
 
 
 @pytest.fixture
-def hostile(application):
-    return hostile_run(application.runs)
+def hostile(shared_application):
+    return hostile_run(shared_application.runs)
 
 
-def test_hostile_text_is_shown_and_never_run(application, hostile, page, seen):
+def test_hostile_text_is_shown_and_never_run(shared_application, hostile, page, seen):
     for address in PAGES:
-        page.goto(application.url + address.format(run=hostile, episode="1-0-1", attack=TYPED))
+        page.goto(shared_application.url + address.format(run=hostile, episode="1-0-1", attack=TYPED))
         page.locator(":is(.o-title, .o-crumb, .o-problem, .o-empty):visible").first.wait_for()
         page.wait_for_load_state("networkidle")
         for control in page.locator("details > summary:visible").all():
@@ -68,7 +68,7 @@ def test_hostile_text_is_shown_and_never_run(application, hostile, page, seen):
     assert not seen.errors
 
 
-def test_hostile_text_is_there_to_read(application, hostile, page):
-    page.goto(f"{application.url}/episode?run={hostile}&id=1-0-1&turn=1")
+def test_hostile_text_is_there_to_read(shared_application, hostile, page):
+    page.goto(f"{shared_application.url}/episode?run={hostile}&id=1-0-1&turn=1")
     page.locator(".o-turn.o-now").wait_for()
     assert "<script>window.__pwn = 1</script>" in page.locator(".o-turn.o-now").inner_text()

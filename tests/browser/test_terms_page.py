@@ -28,9 +28,9 @@ def episode(step, group, sample):
                    facts={"won": won, "nearness": 1.0 if won else sample / 8, "turns": 9})
 
 
-def test_write_try_save_re_price_and_launch(application, page, seen):
-    run = played(application.runs)
-    page.goto(f"{application.url}/launch?use=catch")
+def test_write_try_save_re_price_and_launch(shared_application, page, seen):
+    run = played(shared_application.runs)
+    page.goto(f"{shared_application.url}/launch?use=catch")
     rows = page.locator(".o-term")
     expect(rows.first).to_be_visible(timeout=30_000)
 
@@ -62,7 +62,7 @@ def test_write_try_save_re_price_and_launch(application, page, seen):
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as near ones.")).to_be_visible(timeout=30_000)
 
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     page.get_by_role("link", name="Re-price").click()
     expect(page.locator("h1")).to_have_text("Re-price", timeout=30_000)
     page.wait_for_function(f"{RESULT}.includes('own terms')")

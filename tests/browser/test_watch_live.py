@@ -46,14 +46,14 @@ def play(writer, step):
 
 
 @pytest.fixture
-def run(application):
-    application.runs.mkdir(exist_ok=True)
-    return Store(application.runs).create(SPEC)
+def run(shared_application):
+    shared_application.runs.mkdir(exist_ok=True)
+    return Store(shared_application.runs).create(SPEC)
 
 
-def test_a_run_is_watched_from_its_first_word_to_its_end(application, page, seen, run, writer):
+def test_a_run_is_watched_from_its_first_word_to_its_end(shared_application, page, seen, run, writer):
     writer.phase("loading the model")
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     page.get_by_text("Loading the model", exact=True).wait_for()
 
     for step in range(1, 13):
@@ -97,11 +97,11 @@ def test_a_run_is_watched_from_its_first_word_to_its_end(application, page, seen
     assert seen.errors == [] and seen.elsewhere == []
 
 
-def test_what_the_trainer_printed_is_text_and_follows_its_end(application, page, seen, run, writer):
+def test_what_the_trainer_printed_is_text_and_follows_its_end(shared_application, page, seen, run, writer):
     writer.phase("loading the model")
     with open(run.path / "trainer.log", "ab", buffering=0) as log:
         log.write(b"\x1b[33mcareful\x1b[0m <img src=x onerror=alert(1)>\n\r 10%|#  |\r 20%|## |")
-        page.goto(f"{application.url}/run?id={run.id}#log")
+        page.goto(f"{shared_application.url}/run?id={run.id}#log")
         page.get_by_text(" 20%|## |").wait_for()
         assert page.locator(".o-watch-log img").count() == 0 and page.get_by_text("10%|#").count() == 0
         assert page.locator(".o-watch-log .o-ansi-yellow").inner_text() == "careful"
@@ -113,9 +113,9 @@ def test_what_the_trainer_printed_is_text_and_follows_its_end(application, page,
     assert seen.errors == []
 
 
-def test_a_tick_without_news_is_under_two_kilobytes(application, page, run, writer):
+def test_a_tick_without_news_is_under_two_kilobytes(shared_application, page, run, writer):
     play(writer, 1)
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     page.locator(".o-watch-episode").first.wait_for()
     with page.expect_response(lambda response: "component_server" in response.url) as asked:
         pass
@@ -126,10 +126,10 @@ def test_a_tick_without_news_is_under_two_kilobytes(application, page, run, writ
 FIGURE = "document.querySelector('.o-chart-large .o-plot')"
 
 
-def test_zoom_and_legend_stay_while_axis_smoothing_and_scale_change(application, page, seen, run, writer):
+def test_zoom_and_legend_stay_while_axis_smoothing_and_scale_change(shared_application, page, seen, run, writer):
     for step in range(1, 41):
         play(writer, step)
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     page.locator(".o-chart-large .scatterlayer .js-line").first.wait_for()
     page.locator(".o-chart-large .o-line-key", has_text="near").click()
     box = page.locator(".o-chart-large .nsewdrag").bounding_box()
@@ -159,7 +159,7 @@ def test_zoom_and_legend_stay_while_axis_smoothing_and_scale_change(application,
     page.locator("[data-tab=optimiser]").click()
     entropy = "[...document.querySelectorAll('[data-section=optimiser] .js-plotly-plot')][0]"
     page.wait_for_function(f"{entropy}?._fullLayout.yaxis.type === 'log'")
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     page.wait_for_function(f"{FIGURE}?.data?.some((trace) => (trace.hovertemplate ?? '').includes('smoothed'))")
     assert page.get_by_role("button", name="Log scale").get_attribute("aria-pressed") == "true", "remembered"
     assert seen.errors == [] and seen.elsewhere == []
@@ -178,11 +178,12 @@ def batch(step, turns):
                 shown=tuple(in_play(step, sample, turns) for sample in range(4)))
 
 
-def test_episodes_are_watched_while_they_are_played_and_one_is_followed_to_its_recording(application, page, seen, run, writer):
+def test_episodes_are_watched_while_they_are_played_and_one_is_followed_to_its_recording(
+        shared_application, page, seen, run, writer):
     file = LiveFile(run.path)
     writer.phase("playing step 1")
     file.write(batch(1, 1))
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     boards = page.locator(".o-live")
     boards.first.wait_for()
     assert boards.count() == 4 and page.get_by_text("4 of 8 · step 1").is_visible(), "before any episode was recorded"
@@ -210,10 +211,10 @@ def test_episodes_are_watched_while_they_are_played_and_one_is_followed_to_its_r
     assert seen.errors == []
 
 
-def test_a_tick_without_news_is_small_while_a_batch_is_played(application, page, run, writer):
+def test_a_tick_without_news_is_small_while_a_batch_is_played(shared_application, page, run, writer):
     play(writer, 1)
     LiveFile(run.path).write(batch(2, 3))
-    page.goto(f"{application.url}/run?id={run.id}")
+    page.goto(f"{shared_application.url}/run?id={run.id}")
     page.locator(".o-live").first.wait_for()
     sizes = []
     for _ in range(3):
