@@ -18,6 +18,8 @@ CSS = [HERE / "runs.css"]
 JS = [HERE / "runs.js"]
 
 COMPARE = '<a class="o-button o-hidden" data-compare>Compare</a>'
+AGAIN = 64
+"""Steps before the last one that are read again."""
 MOST = 100
 """Runs in the list; searching narrows it."""
 
@@ -43,20 +45,29 @@ def frame(read_only: bool) -> str:
 
 
 class Curves:
-    """The total reward of a run over its steps as a small drawing, drawn again only when there is more of it."""
+    """The total reward of a run over its steps as a small drawing, drawn again only when there is more of it.
+
+    Only the newest steps are read again: a run that is resumed plays some of them anew.
+    """
 
     def __init__(self, store):
         self.store = store
         self.drawn: dict[str, tuple[tuple, str]] = {}
+        self.means: dict[str, dict[int, float | None]] = {}
+        """By step, in their order."""
 
     def __call__(self, run) -> str:
         known = (run.step, run.episodes, run.reward)
         if run.id not in self.drawn or self.drawn[run.id][0] != known:
+            means = self.means.get(run.id, {})
+            before = self.drawn[run.id][0] if means else (0,)
+            after = -1 if run.step <= before[0] else before[0] - AGAIN
             try:
-                curve = self.store.run(run.id).term_curves(name="total")
+                new = self.store.run(run.id).term_curves(after, name="total")
             except OrtamError:  # one broken folder, or one that has just gone, must not hide the others
                 return ""
-            self.drawn[run.id] = (known, spark([point.mean for point in curve]))
+            means = (means if after >= 0 else {}) | {point.step: point.mean for point in new}
+            self.means[run.id], self.drawn[run.id] = means, (known, spark(list(means.values())))
         return self.drawn[run.id][1]
 
 

@@ -71,7 +71,7 @@ class Store:
         self.queue = Queue(self.folder)
         self._reward_sets = RewardSets(self.folder)
         self._saved_filters = SavedFilters(self.folder)
-        self._ended: dict[str, tuple[str, RunSummary]] = {}
+        self._summaries: dict[str, tuple[str, RunSummary]] = {}
 
     def create(self, spec: RunSpec) -> Run:
         """A new folder with the spec in it. Raises SpecError where the spec holds what looks like a secret."""
@@ -119,13 +119,13 @@ class Store:
 
     def summary(self, run: Run) -> RunSummary:
         version = run.version()
-        kept = self._ended.get(run.id)
-        if kept and kept[0] == version:
-            return kept[1]
-        summary = self._summarise(run)
-        if summary.status in ENDED:
-            self._ended[run.id] = (version, summary)
-        return summary
+        kept = self._summaries.get(run.id)
+        if kept is None or kept[0] != version:
+            kept = self._summaries[run.id] = version, self._summarise(run)
+        summary = kept[1]
+        if summary.status in ENDED or summary.started is None:
+            return summary
+        return summary._replace(seconds=max(0.0, time.time() - summary.started))
 
     @staticmethod
     def _summarise(run: Run) -> RunSummary:

@@ -167,9 +167,11 @@ class Run:
 
     def so_far(self) -> tuple[int, float | None]:
         """How many episodes are recorded, and the mean total of the last step; None before one was scored."""
-        rows = self._told(f"SELECT (SELECT count(*) FROM episodes), (SELECT iif(mean < {EVER}, mean, NULL) "
-                          "FROM curves WHERE name = 'total' AND environment = '' ORDER BY step DESC LIMIT 1)")
-        return tuple(rows[0]) if rows else (0, None)
+        rows = self._told(f"SELECT iif(mean < {EVER}, mean, NULL) FROM curves WHERE name = 'total' AND environment = '' "
+                          "ORDER BY step DESC LIMIT 1")
+        with contextlib.suppress(OrtamError):
+            return self.count_episodes(), rows[0][0] if rows else None
+        return 0, None
 
     def _told(self, sql: str) -> list[sqlite3.Row]:
         """For what a run's state is worked out from: a file that can't be read says nothing."""

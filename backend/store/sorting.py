@@ -12,6 +12,7 @@ from backend.errors import SpecError
 SORTABLE = {"step": "step", "total": "total", "advantage": "advantage", "status": "status", "turns": "turns",
             "tokens": "tokens", "seconds": "seconds", "environment": "environment", "group": "group_",
             "sample": "sample", "id": "id", "seq": "seq", "started": "started"}
+INDEXED = {"step", "total", "advantage", "status", "id", "seq"}
 NULLABLE = {"total", "advantage", "tokens", "seconds"}
 
 
@@ -45,23 +46,25 @@ def order(keys: Sequence[Key], forward: bool = True) -> str:
     return ", ".join(parts)
 
 
-def past(keys: Sequence[Key], here: Sequence[Any], forward: bool) -> tuple[str, list[Any]]:
-    """A condition for what comes after these keys' values, or before them, and its parameters."""
-    ways, parameters = [], []
-    for place, (key, value) in enumerate(zip(keys, here, strict=True)):
-        beyond, values = _beyond(key, value, forward)
+def past(keys: Sequence[Key], here: Sequence[Any], forward: bool) -> list[tuple[str, list[Any]]]:
+    """Conditions for what comes after these keys' values, or before them, the nearest first, each with its parameters.
+
+    Where an index gives the order, each of them is a stretch of it; elsewhere all of them are one, since each would read
+    every row.
+    """
+    ways: list[tuple[str, list[Any]]] = []
+    for place in reversed(range(len(keys))):
         ties = [f"{tie.sql} IS ?" for tie in keys[:place]]
-        ways.append(f"({' AND '.join([*ties, beyond])})")
-        parameters += [*here[:place], *values]
-    first, values = _beyond(keys[0], here[0], forward)
-    # Said once more for the first key alone, this lets an index start at the place.
-    return f"({first} OR {keys[0].sql} IS ?) AND ({' OR '.join(ways)})", [*values, here[0], *parameters]
+        ways += [(" AND ".join([*ties, beyond]), [*here[:place], *values])
+                 for beyond, values in _beyond(keys[place], here[place], forward)]
+    if keys[0].sql in INDEXED:
+        return ways
+    return [(f"({' OR '.join(f'({way})' for way, _ in ways)})", [value for _, values in ways for value in values])]
 
 
-def _beyond(key: Key, value: Any, forward: bool) -> tuple[str, list[Any]]:
+def _beyond(key: Key, value: Any, forward: bool) -> list[tuple[str, list[Any]]]:
     if value is None:
-        return ("0", []) if forward else (f"{key.sql} IS NOT NULL", [])
+        return [] if forward else [(f"{key.sql} IS NOT NULL", [])]
     if not forward:
-        return f"{key.sql} {'>' if key.down else '<'} ?", [value]
-    larger = f"{key.sql} {'<' if key.down else '>'} ?"
-    return (f"({larger} OR {key.sql} IS NULL)" if key.nullable else larger), [value]
+        return [(f"{key.sql} {'>' if key.down else '<'} ?", [value])]
+    return [(f"{key.sql} {'<' if key.down else '>'} ?", [value]), *([(f"{key.sql} IS NULL", [])] if key.nullable else [])]

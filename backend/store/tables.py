@@ -53,7 +53,8 @@ RUN: dict[str, dict[str, type]] = {
 RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "steps": "step", "events": "seq",
             "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
             "known": ("kind", "name"), "texts": "digest", "tallies": ("phase", "step", "environment")}
-RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",), ("status",)],
+RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",),
+                            ("status", "step", "group_", "sample")],
                "curves": [("name", "environment", "step", "mean")], "details": [("parent",)], "metrics": [("name", "step")],
                "tallies": [("phase", "step", "episodes", "tokens", "judged", "with_tokens")]}
 
@@ -119,7 +120,10 @@ def make_tables(connection: sqlite3.Connection, tables: dict, keys: dict, indexe
         for columns in wanted:
             database.table(name).create_index(columns, if_not_exists=True)
     if "episodes" in tables:
-        database.table("episodes").create_index(["id"], unique=True, if_not_exists=True)
+        episodes = database.table("episodes")
+        episodes.create_index(["id"], unique=True, if_not_exists=True)
+        if not episodes.has_counts_triggers:
+            episodes.enable_counts()  # every page says how many there are, again and again
 
 
 _TYPES = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
