@@ -138,7 +138,7 @@ window.ortamArena = (element, server) => {
     views.match.hidden = false;
     const wish = { page: Number(asked.get("page") || 0), only: asked.get("only") || "all", first: asked.get("from") || "", second: asked.get("to") || "" };
     let version = "", turn = 0, last = 0, atEnd = true, open = true;
-    let seats = [], dots = [];
+    let seats = [], line = null;
 
     function address() {
       const named = new URLSearchParams({ id });
@@ -173,22 +173,18 @@ window.ortamArena = (element, server) => {
       if (told.empty) slots.rows.innerHTML = told.empty;
       else slots.rows.replaceChildren(...drawn);
       set("transport", told.transport);
-      const line = slots.transport.querySelector(".o-scrub");
+      line = window.ortamLine(slots.transport);
       last = told.last;
-      dots = line ? [...line.children] : [];
       seats = [...slots.rows.querySelectorAll(".o-seat[data-last]")].map((seat) => {
-        const frames = [];
-        for (const frame of seat.querySelectorAll(".o-frame"))
-          for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
-        return { seat, frames, last: +seat.dataset.last, at: -1, link: seat.querySelector("a"), said: seat.querySelector(".o-seat-turn") };
+        return { seat, frames: window.ortamFrames(seat), last: +seat.dataset.last, at: -1, link: seat.querySelector("a"), said: seat.querySelector(".o-seat-turn") };
       });
-      const chosen = slots.transport.querySelector(".o-speed");
-      if (chosen) transport.drawn(chosen);
+      if (line.speed) transport.drawn(line);
       show(atEnd ? last : Math.min(turn, last));
     }
     function show(k) {
       const before = turn;
-      turn = Math.max(0, Math.min(last, k));
+      if (line.scrub) transport.mark(k);
+      turn = k;
       atEnd = turn === last;
       root.dataset.way = turn === before + 1 ? "on" : "";
       for (const one of seats) {
@@ -204,13 +200,8 @@ window.ortamArena = (element, server) => {
         one.seat.classList.toggle("o-ended", turn >= one.last);
         one.said.textContent = turn >= one.last ? `${one.last} turn${one.last === 1 ? "" : "s"}` : `turn ${turn} of ${one.last}`;
       }
-      dots.forEach((dot, n) => dot.classList.toggle("o-now", n === turn));
-      const scrub = slots.transport.querySelector(".o-scrub"), where = slots.transport.querySelector(".o-where");
-      if (scrub) { scrub.setAttribute("aria-valuenow", turn); scrub.setAttribute("aria-valuetext", turn ? `Turn ${turn} of ${last}` : "Start"); }
-      if (where) where.textContent = `${turn} / ${last}`;
     }
-    const transport = window.ortamTransport(root, { turn: show,
-      now: () => ({ turn, last, scrub: slots.transport.querySelector(".o-scrub") }) });
+    const transport = window.ortamTransport(root, { turn: show, now: () => line?.scrub ? { turn, last, ...line } : null });
     function page(to) { if (to < 0) return; transport.stop(); wish.page = to; atEnd = true; address(); asking.now(); }
     async function stop() {
       try {

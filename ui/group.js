@@ -47,13 +47,11 @@ window.ortamGroup = (element, server) => {
       });
       watcher.observe(card);
     }
-    shown.dots = [...slot.querySelectorAll(".o-scrub:not(.o-many) i")];
-    shown.ahead = $(".o-ahead");
-    shown.scrub = $(".o-scrub");
-    drawn($(".o-speed"));
+    Object.assign(shown, window.ortamLine(slot));
+    drawn(shown);
     const order = asked.get("sort");
     if (answer.orders.includes(order)) { $("[name=order]").value = order; sort(order); }
-    if (asked.has("turn") && /^\d{1,6}$/.test(asked.get("turn"))) turn(+asked.get("turn"));
+    if (asked.has("turn") && /^\d{1,6}$/.test(asked.get("turn"))) go(+asked.get("turn"));
     const pair = (asked.get("pair") ?? "").split(" ").map(encodeURIComponent).filter((id) => shown.cards.has(id));
     if (pair.length === 2) compare(pair);
     document.dispatchEvent(new CustomEvent("ortam:group", { detail: { run: answer.run, ids: answer.ids.map(decodeURIComponent),
@@ -63,15 +61,8 @@ window.ortamGroup = (element, server) => {
   // ------------------------------------------------------------------------------------------------------------ in step
 
   function turn(k) {
-    if (!shown) return;
-    k = Math.max(0, Math.min(shown.last, k));
-    shown.dots[shown.turn]?.classList.remove("o-now");
-    shown.dots[k]?.classList.add("o-now");
+    mark(k);
     shown.turn = k;
-    if (shown.ahead) shown.ahead.style.transform = `translateX(${(k + 0.5) / (shown.last + 1) * 100}%)`;
-    $(".o-where").textContent = `${k} / ${shown.last}`;
-    shown.scrub.setAttribute("aria-valuenow", k);
-    shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
     for (const one of shown.cards.values()) if (one.seen) draw(one);
     remember();
   }
@@ -134,7 +125,7 @@ window.ortamGroup = (element, server) => {
     history.replaceState(history.state, "", `${location.pathname}?${asked}`);
   }
 
-  const { stop, acts: moves, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn });
+  const { stop, go, mark, acts: moves, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn });
 
   // ------------------------------------------------------------------------------------------------- order, two of them
 
@@ -184,7 +175,7 @@ window.ortamGroup = (element, server) => {
   const acts = {
     ...moves, unpair,
     extremes: () => shown.pair.length && compare(shown.pair),
-    part: () => { if (shown.parting) { stop(); turn(shown.parting); } },
+    part: () => { if (shown.parting) { stop(); go(shown.parting); } },
     order: () => {
       const list = $("[name=order]");
       list.selectedIndex = (list.selectedIndex + 1) % list.options.length;
@@ -197,7 +188,7 @@ window.ortamGroup = (element, server) => {
     const act = event.target.closest("[data-do]");
     if (act) return acts[act.dataset.do]?.();
     const to = event.target.closest("button[data-turn]");
-    if (to) { stop(); return turn(+to.dataset.turn); }
+    if (to) { stop(); return go(+to.dataset.turn); }
     const link = event.target.closest("a[data-go]");
     if (link) { event.preventDefault(); return open(link.href); }
     const replay = event.target.closest("a[data-replay]");
@@ -213,9 +204,9 @@ window.ortamGroup = (element, server) => {
     if (event.target.matches("[name=pick]")) pick(event.target.value, event.target.checked);
   });
 
-  const go = (way) => { const link = $(`a[data-go=${way}]`); if (link) open(link.href); };
+  const leave = (way) => { const link = $(`a[data-go=${way}]`); if (link) open(link.href); };
   const keys = {
-    ...moving, ArrowUp: () => go("prev"), ArrowDown: () => go("next"), p: acts.part, s: acts.order, c: acts.extremes,
+    ...moving, ArrowUp: () => leave("prev"), ArrowDown: () => leave("next"), p: acts.part, s: acts.order, c: acts.extremes,
   };
   window.ortamKeys(root, (key) => shown && keys[key]);
   window.addEventListener("popstate", () => root.isConnected && open(location.href, { push: false }));

@@ -20,16 +20,11 @@ window.ortamReplay = (element, server) => {
     const player = slots.player.querySelector(".o-player");
     shown = null;
     if (!player) return;
-    const frames = [];
-    for (const frame of player.querySelectorAll(".o-frame"))
-      for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
     shown = {
-      player, frames, id: name(player), turn: +player.dataset.turn, last: +player.dataset.turns,
-      cards: [...player.querySelectorAll(".o-turn")], dots: [...player.querySelectorAll(".o-scrub:not(.o-many) i")],
-      ahead: player.querySelector(".o-ahead"),
-      scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where"),
+      player, id: name(player), turn: +player.dataset.turn, last: +player.dataset.turns, ...window.ortamLine(player),
+      frames: window.ortamFrames(player), cards: [...player.querySelectorAll(".o-turn")],
     };
-    drawn(player.querySelector(".o-speed"));
+    drawn(shown);
     look(view);
     address({});
     document.title = `${player.dataset.title} · Ortam`;
@@ -41,20 +36,15 @@ window.ortamReplay = (element, server) => {
   }
 
   function turn(k, arrived = true) {
-    if (!shown) return;
-    k = Math.max(0, Math.min(shown.last, k));
     const before = shown.turn;
     shown.player.dataset.way = k === before + 1 ? "on" : "";
-    for (const parts of [shown.frames, shown.cards, shown.dots]) {
+    for (const parts of [shown.frames, shown.cards]) {
       parts[before]?.classList.remove("o-now");
       parts[k]?.classList.add("o-now");
     }
+    mark(k);
     shown.turn = k;
-    if (shown.ahead) shown.ahead.style.transform = `translateX(${(k + 0.5) / (shown.last + 1) * 100}%)`;
     shown.player.dataset.turn = k;
-    shown.where.textContent = `${k} / ${shown.last}`;
-    shown.scrub.setAttribute("aria-valuenow", k);
-    shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
     if (view === "transcript" && arrived) shown.cards[k]?.scrollIntoView({ block: "nearest" });
     remember();
   }
@@ -80,7 +70,7 @@ window.ortamReplay = (element, server) => {
     if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
   }
 
-  const { stop, acts: moves, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
+  const { stop, mark, acts: moves, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
   const acts = { ...moves, fork, forkBy };
 
   // --------------------------------------------------------------------------------------- other episodes, other lists
@@ -100,7 +90,7 @@ window.ortamReplay = (element, server) => {
       if (list) slots.list.innerHTML = answer.list;
       take();
       if (focus && focus !== "row") slots.player.querySelector(`[data-go=${focus}]`)?.focus({ preventScroll: true });
-      mark();
+      current();
       if (shown && ended) turn(shown.last);
       if (shown) await Promise.all([peers(mine), forks(mine)]);
       else slots.group.innerHTML = "";
@@ -160,7 +150,7 @@ window.ortamReplay = (element, server) => {
     shown = null;
   }
 
-  function mark() {          // the row and the board of the episode on screen
+  function current() {       // the row and the board of the episode on screen
     for (const row of root.querySelectorAll("[data-slot=list] tr[data-id], .o-mini")) {
       if (shown && name(row) === shown.id) row.setAttribute("aria-current", "true");
       else row.removeAttribute("aria-current");

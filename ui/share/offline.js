@@ -14,12 +14,9 @@
     stop();
     slot.replaceChildren(kept[n].content.cloneNode(true));
     const player = slot.querySelector(".o-player");
-    const frames = [];
-    for (const frame of player.querySelectorAll(".o-frame"))
-      for (let k = +frame.dataset.from; k <= +frame.dataset.to; k++) frames[k] = frame;
-    shown = { n, player, frames, turn: +player.dataset.turn, last: +player.dataset.turns, cards: [...player.querySelectorAll(".o-turn")],
-      dots: [...player.querySelectorAll(".o-scrub > i")], scrub: player.querySelector(".o-scrub"), where: player.querySelector(".o-where") };
-    drawn(player.querySelector(".o-speed"));
+    shown = { n, player, turn: +player.dataset.turn, last: +player.dataset.turns, ...window.ortamLine(player),
+      frames: window.ortamFrames(player), cards: [...player.querySelectorAll(".o-turn")] };
+    drawn(shown);
     look(view);
     for (const link of root.querySelectorAll("a[data-n]")) {
       if (+link.dataset.n === n) link.setAttribute("aria-current", "true");
@@ -30,19 +27,15 @@
   }
 
   function turn(k, arrived = true) {
-    if (!shown) return;
-    k = Math.max(0, Math.min(shown.last, k));
     const before = shown.turn;
     shown.player.dataset.way = k === before + 1 ? "on" : "";
-    for (const parts of [shown.frames, shown.cards, shown.dots]) {
+    for (const parts of [shown.frames, shown.cards]) {
       parts[before]?.classList.remove("o-now");
       parts[k]?.classList.add("o-now");
     }
+    mark(k);
     shown.turn = k;
     beside(k);
-    shown.where.textContent = `${k} / ${shown.last}`;
-    shown.scrub.setAttribute("aria-valuenow", k);
-    shown.scrub.setAttribute("aria-valuetext", k ? `Turn ${k} of ${shown.last}` : "Start");
     if (view === "transcript" && arrived) shown.cards[k]?.scrollIntoView({ block: "nearest" });
   }
 
@@ -62,7 +55,7 @@
     if (what === "transcript") shown.cards[shown.turn]?.scrollIntoView({ block: "nearest" });
   }
 
-  const { stop, acts, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
+  const { stop, mark, acts, keys: moving, drawn } = window.ortamTransport(root, { now: () => shown, turn, marked: () => shown?.player });
 
   root.addEventListener("click", (event) => {
     const act = event.target.closest("[data-do]");
