@@ -92,8 +92,8 @@ def _entries(reading: Reading, found: Sequence[tuple[int, str]]) -> tuple[tuple[
 
 def _window(reading: Reading, condition: str, parameters: Sequence[Any]) -> list[_Seen]:
     """The newest first."""
-    counted = ("tool_calls, repeated_calls, unparsed_calls, failed_calls, json_extract(facts, '$.done')" if reading.keeps("failed_calls")
-               else "NULL, NULL, NULL, NULL, NULL")
+    counted = ("tool_calls, repeated_calls, unparsed_calls, failed_calls, json_extract(facts, '$.done')"
+               if reading.keeps("failed_calls") else "NULL, NULL, NULL, NULL, NULL")
     rows = reading.rows(
         "SELECT seq, step, attempt, group_, environment, coalesce(fingerprint, seed, task), status, total, advantage, "
         f"turns, tokens, scores, fault, stop, {counted} FROM episodes WHERE {condition} ORDER BY seq DESC LIMIT {WINDOW}",
