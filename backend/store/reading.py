@@ -330,11 +330,10 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         """None in a file that was made before there was such a column."""
         return row[column] if column in row.keys() else None
 
-    no_facts = {"facts": codec.MISSING}
     facts: dict[str, Any] = {}
     by_turn = []
     for turn in turns:
-        told = value(turn["facts"], no_facts) or {}
+        told = value(turn["facts"]) or {}
         facts = {**facts, **told} if newer(turn, "partly") else told
         by_turn.append(facts)
     return Episode.model_validate({
@@ -345,7 +344,7 @@ def _episode(connection: sqlite3.Connection, row: sqlite3.Row, turns: list[sqlit
         "policy": codec.from_json(row["whole_policy"]), "status": row["status"], "stop": text(row["stop"]),
         "prompt": value(row["prompt"], ({"role": "user", "content": codec.MISSING},)) or (),
         "opening": text(row["opening"]) or "",
-        "start_facts": value(row["start_facts"], no_facts) or {}, "facts": value(row["facts"], no_facts) or {},
+        "start_facts": value(row["start_facts"]) or {}, "facts": value(row["facts"]) or {},
         "scores": value(row["scores"]) or {}, "total": row["total"], "advantage": row["advantage"],
         "tokens": row["tokens"], "started": row["started"], "seconds": row["seconds"],
         "fault": codec.from_json(row["whole_fault"]),
