@@ -102,11 +102,11 @@ def build(sessions: int):
             raise RuntimeError("no map")
 
     class Stuck(Walk):
-        """Takes its time over the second move."""
+        """Never comes to an end with the second move."""
 
         def step(self, action, timeout_s=None, **more):
             if self.steps:
-                time.sleep(3)
+                time.sleep(3600)
             return super().step(action, timeout_s, **more)
 
     class Alike(Walk):

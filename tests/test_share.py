@@ -99,9 +99,9 @@ def test_opening_a_menu_makes_no_file(store, run):
     for address in ("/share/menu", "/share/file/html"):
         tries = []
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             assert site.get(address, params=what).status_code == 200
-            tries.append(time.perf_counter() - start)
+            tries.append(time.process_time() - start)
         took[address] = min(tries)
     assert took["/share/menu"] < took["/share/file/html"] / 4, took
 

@@ -42,11 +42,17 @@ def started(run: Run, processes: int = 1) -> subprocess.Popen:
                             stderr=subprocess.STDOUT, start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory) -> Run:
+    """Two steps as asked for above."""
+    return trained(tmp_path_factory.mktemp("usual"))
+
+
 def whole(run: Run) -> list:
     return [run.episode(row.id) for row in run.episodes(limit=None, sort="seq")]
 
 
-def wait_for(process: subprocess.Popen, is_so, seconds: float = 90) -> None:
+def wait_for(process: subprocess.Popen, is_so, seconds: float = 180) -> None:
     """Look again each time the process has had a moment, until it is so."""
     for _ in range(int(seconds * 10)):
         if is_so():
@@ -71,11 +77,10 @@ def test_each_generated_batch_is_recorded_once(tmp_path, micro_batch, iterations
     assert {(e.group, e.sample) for e in episodes} == {(g, s) for g in range(2) for s in range(4)}
 
 
-def test_totals_and_advantages_are_those_the_trainer_used(tmp_path):
-    run = trained(tmp_path)
+def test_totals_and_advantages_are_those_the_trainer_used(usual):
     for step in (1, 2):
-        logged = {point.name: point.value for point in run.metrics() if point.step == step}
-        rows = run.episodes(step=step, limit=None)
+        logged = {point.name: point.value for point in usual.metrics() if point.step == step}
+        rows = usual.episodes(step=step, limit=None)
         assert logged["reward"] == pytest.approx(statistics.mean(row.total for row in rows), abs=1e-5)
         assert logged["rewards/caught/mean"] == pytest.approx(statistics.mean(row.scores["caught"] for row in rows), abs=1e-5)
         for group in (0, 1):
@@ -87,8 +92,8 @@ def test_totals_and_advantages_are_those_the_trainer_used(tmp_path):
                 assert row.advantage == pytest.approx((row.total - mean) / (spread + 1e-4), abs=1e-4)
 
 
-def test_an_episode_tells_what_was_said_called_and_answered(tmp_path):
-    episode = next(e for e in whole(trained(tmp_path)) if e.facts["done"])
+def test_an_episode_tells_what_was_said_called_and_answered(usual):
+    episode = next(e for e in whole(usual) if e.facts["done"])
     assert episode.prompt[0]["content"].endswith(episode.opening)
     assert len(episode.turns) >= 9 and episode.turns[-1].facts["done"]
     for turn in episode.turns[:9]:
@@ -97,8 +102,8 @@ def test_an_episode_tells_what_was_said_called_and_answered(tmp_path):
     assert episode.status == ("won" if episode.facts["won"] else "lost")
 
 
-def test_a_group_plays_one_task_and_groups_differ(tmp_path):
-    episodes = whole(trained(tmp_path))
+def test_a_group_plays_one_task_and_groups_differ(usual):
+    episodes = whole(usual)
     for step in (1, 2):
         tasks = {group: {e.fingerprint for e in episodes if (e.step, e.group) == (step, group)} for group in (0, 1)}
         assert [len(prints) for prints in tasks.values()] == [1, 1] and None not in tasks[0]
@@ -176,7 +181,7 @@ def test_sigterm_stops_after_the_step(tmp_path):
     process = started(run)
     wait_for(process, lambda: run.count_episodes() >= 8)
     process.terminate()
-    assert process.wait(60) == 0
+    assert process.wait(180) == 0
     result = run.result()
     assert (result.status, run.status()) == ("stopped", "stopped")
     assert {row.step for row in run.episodes(limit=None)} == set(range(1, result.step + 1))
@@ -189,7 +194,7 @@ def test_several_processes_stop_after_the_same_step(tmp_path):
     process = started(run, processes=2)
     wait_for(process, lambda: run.count_episodes() >= 8)
     run.ask_to_stop()
-    assert process.wait(60) == 0, run.log_tail()
+    assert process.wait(180) == 0, run.log_tail()
     assert run.count_episodes() == 8 * run.result().step
 
 
@@ -211,7 +216,7 @@ def test_a_dead_environment_pauses_the_run_until_it_is_back_and_is_never_a_bad_p
     played = run.count_episodes()
     wait_for(process, lambda: run.count_episodes() > played)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(120) == 0 and run.result().status == "stopped"
+    assert process.wait(180) == 0 and run.result().status == "stopped"
     paused = next(event for _, event in run.events() if event.kind == "pause")
     assert paused.level == "error" and "8 of 8 episodes of catch can't start: Nothing that speaks" in paused.text
     assert all(e.fault and e.total is None and e.advantage is None for e in whole(run)

@@ -8,6 +8,25 @@ CURVE = """name => [...document.querySelectorAll('[data-section=learning] .js-pl
     .filter(trace => trace.name === name).flatMap(trace => [...trace.y]).filter(y => y !== null)"""
 
 
+class Work:
+    """What the page's main thread worked since the last look, in seconds of its CPU: a busy machine changes nothing in it."""
+
+    def __init__(self, page: Page):
+        self.page, self._client = page, page.context.new_cdp_session(page)
+        self._client.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._before = self._now()
+
+    def _now(self) -> float:
+        told = {each["name"]: each["value"] for each in self._client.send("Performance.getMetrics")["metrics"]}
+        return told["TaskDuration"]
+
+    def done(self) -> float:
+        """Once what was asked for is drawn."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        before, self._before = self._before, self._now()
+        return self._before - before
+
+
 class Runs:
     def __init__(self, page: Page):
         self.page = page
