@@ -28,7 +28,7 @@ from backend.trainer.starters import STARTERS, Lesson, starter
 from backend.trainer.starters.__main__ import main
 from backend.trainer.starters.make import games, make
 from backend.trainer.starters.tokenizer import ASSISTANT, CALL, END
-from backend.trainer.warm_up import conversation, imitate, loss_on, play_games, read, warm_up
+from backend.trainer.warm_up import demonstration, imitate, loss_on, play_games, read, warm_up
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,7 +51,7 @@ def tools_of(each):
 
 
 def played_conversations(each, count=6, wrong=0.5):
-    return [conversation(play, each.asked) for play in games(each, Lesson(count, wrong, 1, 1e-3), seed=11)]
+    return [demonstration(play, each.asked) for play in games(each, Lesson(count, wrong, 1, 1e-3), seed=11)]
 
 
 # ------------------------------------------------------------------------------------------------- as TRL needs them
@@ -154,7 +154,7 @@ def test_the_catch_starter_reads_the_board():
     calls = [("move", {"direction": "left"}), ("stay", {}), ("move", {"direction": "right"})]
     towards, away, losses, made = [], [], [], Counter()
     for play in games(each, Lesson(12, 0.5, 1, 1e-3), seed=5):
-        messages = conversation(play, each.asked)
+        messages = demonstration(play, each.asked)
         for place, turn in enumerate(play.turns):
             before = play.turns[place - 1].facts if place else play.start_facts
             off = before["ball_column"] - before["paddle_column"]
@@ -244,10 +244,10 @@ def test_an_unknown_starter_is_named():
 @pytest.mark.slow
 def test_a_few_steps_of_the_quickstart_make_the_catch_starter_visibly_better(tmp_path):
     asked = load_spec("quickstart")
-    train = asked.train.model_copy(update={"steps": 30, "warmup_steps": 0})
+    train = asked.train.model_copy(update={"steps": 24, "warmup_steps": 0})
     run = Store(tmp_path).create(asked.model_copy(update={"train": train}))
     ran = subprocess.run([sys.executable, "-m", "backend.trainer", str(run.path)], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     totals = [point.mean for point in run.term_curves() if point.name == "total"]
-    assert len(totals) == 30
+    assert len(totals) == 24
     assert mean(totals[-8:]) > mean(totals[:8]) + 0.1
