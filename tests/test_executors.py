@@ -8,7 +8,8 @@ import time
 import pytest
 
 from backend.executors import EXECUTORS, Executor, Started, executor
-from backend.executors.local import born, command, descendants
+from backend.executors.local import command
+from backend.processes import birth, descendants
 from backend.records import Resources
 
 
@@ -29,7 +30,7 @@ def test_an_executor_starts_a_trainer_and_sees_it_end(name, tmp_path):
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_a_process_with_the_same_number_is_not_taken_for_ours(name):
     place = executor(name)
-    assert place.alive(Started(os.getpid(), born(os.getpid())))
+    assert place.alive(Started(os.getpid(), birth(os.getpid())))
     assert not place.alive(Started(os.getpid(), "1"))
     place.kill(Started(os.getpid(), "1"))
 
@@ -43,12 +44,12 @@ input()
 """], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     child = int(parent.stdout.readline())
     assert descendants(parent.pid) == [child]
-    executor("local").kill(Started(parent.pid, born(parent.pid)))
+    executor("local").kill(Started(parent.pid, birth(parent.pid)))
     parent.communicate()
     deadline = time.monotonic() + 60
-    while born(child) and time.monotonic() < deadline:
+    while birth(child) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert born(child) is None
+    assert birth(child) is None
 
 
 def test_several_processes_share_one_command(tmp_path):

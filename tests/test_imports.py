@@ -32,10 +32,10 @@ ALLOWED = {
     "backend.preflight": {"backend.environments", "backend.rewards", "backend.records", "backend.errors"},
     "backend.worker": {"backend.launcher", "backend.executors", "backend.store", "backend.records", "backend.errors"},
     "backend.recipes": set(),
-    "backend.executors": {"backend.records", "backend.errors"},
+    "backend.executors": {"backend.processes", "backend.records", "backend.errors"},
     "backend.trainer": {"backend.environments", "backend.rewards", "backend.signal", "backend.store", "backend.records",
                         "backend.errors"},
-    "backend.store": {"backend.records", "backend.errors", "backend.refusals"},
+    "backend.store": {"backend.processes", "backend.records", "backend.errors", "backend.refusals"},
     "backend.signal": {"backend.records", "backend.rewards"},
     "backend.repricing": {"backend.store", "backend.rewards", "backend.records", "backend.errors"},
     "backend.standings": {"backend.signal", "backend.store", "backend.records", "backend.errors"},
@@ -46,6 +46,7 @@ ALLOWED = {
     "backend.refusals": {"backend.records", "backend.errors"},
     "backend.errors": set(),
     "backend.trusted": set(),
+    "backend.processes": set(),
 }
 """Room -> rooms it may import, besides itself. To add a room: name it here, with no more than it needs."""
 

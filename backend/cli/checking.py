@@ -6,11 +6,12 @@ import shutil
 import sys
 import textwrap
 
-from backend.cli.printing import finite, plain
+from backend.cli.printing import plain
 from backend.errors import OrtamError, RewardError, SpecError
 from backend.launcher import folder_of, load_spec, validate
 from backend.preflight import Finding, check, verdict
 from backend.records import RunSpec
+from backend.store.codec import finite
 
 COLOURS = {"green": "32", "amber": "33", "red": "31"}
 CHECK_WIDTH = 16

@@ -1,7 +1,6 @@
 """How things look in a terminal. What a model or an environment wrote is text: no control sequence gets through."""
 
 import json
-import math
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -9,6 +8,7 @@ from typing import Any
 
 from backend.records import ENDED, Episode
 from backend.store import EpisodeRow, Run, RunSummary, Store
+from backend.store.codec import finite
 from backend.store.words import Excerpt
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -146,14 +146,3 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     for row in cells:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return value

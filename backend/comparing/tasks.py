@@ -90,13 +90,13 @@ def duel(first: Run, second: Run, shared: SharedEnvironment, phase: str = "train
 class _Told:
     """What one run did with one task."""
 
-    def __init__(self, row: compared.Played):
+    def __init__(self, row: compared.TaskTally):
         self.seed, self.task, self.fingerprint = row.seed, row.task, row.fingerprint if _proven(row) else None
         self.played = self.won = self.decided = 0
         self.shown: set[str] = set()
         """Fingerprints that were made of what the player is shown first: two that differ are two tasks."""
 
-    def add(self, row: compared.Played) -> None:
+    def add(self, row: compared.TaskTally) -> None:
         self.played, self.won, self.decided = self.played + row.played, self.won + row.won, self.decided + row.decided
         if row.fingerprint and not _proven(row):
             self.shown.add(row.fingerprint)
@@ -113,7 +113,7 @@ def _tasks(run: Run, environment: str, phase: str, late: bool) -> dict[Any, _Tol
     return told
 
 
-def _proven(row: compared.Played) -> bool:
+def _proven(row: compared.TaskTally) -> bool:
     return row.fingerprint is not None and not row.fingerprint.startswith("~")
 
 

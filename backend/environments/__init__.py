@@ -5,10 +5,11 @@ facts, and name both in `catalog.py`. To add a kind of source: write a module in
 `sources.py`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from backend.records import EnvironmentSpec, FactValue, Fault, TaskSelection
+from backend.records import EnvironmentSpec, FactValue, Fault, TaskSelection, Turn
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,20 @@ def first_messages(asked: EnvironmentSpec, described: Description, opening: str 
     prompt = asked.prompt or described.prompt
     system = [{"role": "system", "content": asked.system}] if asked.system and asked.system.strip() else []
     return [*system, {"role": "user", "content": f"{prompt}\n\n{opening}" if opening else prompt}]
+
+
+def messages_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:
+    """What follows the first messages: of each turn the call and what the player was shown, one call a message."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        if turn.tool is None:
+            continue
+        arguments = turn.arguments if isinstance(turn.arguments, dict) else {}
+        call = {"type": "function", "function": {"name": turn.tool, "arguments": arguments}}
+        messages.append({"role": "assistant", "content": turn.said, "tool_calls": [call]})
+        told = turn.shown if turn.shown is not None else turn.result
+        messages.append({"role": "tool", "name": turn.tool, "content": told or ""})
+    return messages
 
 
 EPISODE_FACTS = {

@@ -95,7 +95,7 @@ class OpenEnvSession:
         if self._out_of_step:
             raise SessionLost(f"{self._base_url} still owes an answer to an earlier call; open a new session.")
         # A server that is full says so and closes, perhaps before this is sent: its words are still there to read.
-        message = {"type": kind, "data": _clean(data)} if kind != "state" else {"type": kind}
+        message = {"type": kind, "data": _whole_characters(data)} if kind != "state" else {"type": kind}
         with suppress(ConnectionClosed):
             await self._socket.send(json.dumps(message))
         try:
@@ -162,12 +162,12 @@ async def _connect(base_url: str):
                                 "start the server or correct the address.") from error
 
 
-def _clean(value: Any) -> Any:
+def _whole_characters(value: Any) -> Any:
     """Half a surrogate pair, which JSON from a model can hold, ends an OpenEnv session: replaced by U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
+        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [_whole_characters(item) for item in value]
     return value

@@ -196,6 +196,15 @@ class Playthrough:
             return "out_of_turns"
         return "lost" if self._facts.get("won") is False else "finished"
 
+    def why(self, status: EpisodeStatus, otherwise: str = "the model made no further call") -> str:
+        """Why it ended so, in a few words."""
+        if self.fault:
+            return f"{self.fault.where}: {self.fault.message}"
+        if self.done:
+            return "the environment ended it"
+        return {"truncated": "the token budget ran out", "out_of_turns": "no turns left",
+                "invalid": "the last call could not be parsed"}.get(status, otherwise)
+
     def _verdict(self) -> EpisodeStatus:
         won = self._facts.get("won")
         return "finished" if won is None else "won" if won else "lost"

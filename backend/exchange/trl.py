@@ -7,7 +7,6 @@ to tokenizers, so a lone surrogate becomes U+FFFD here; jsonl keeps it.
 """
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from backend.exchange.choosing import Choice, tools_of
 from backend.exchange.messages import completion
 from backend.exchange.writing import write_lines
 from backend.records import Episode
+from backend.store import codec
 
 SUFFIX = ".trl.jsonl"
 FOR = "prompt, completion, tools and rewards, as TRL reads them"
@@ -52,12 +52,4 @@ def line(row: dict[str, Any]) -> str:
 
 def strict(value: Any) -> Any:
     """Valid UTF-8, finite numbers."""
-    if isinstance(value, str):
-        return re.sub("[\ud800-\udfff]", "\ufffd", value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {strict(str(key)): strict(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(inner) for inner in value]
-    return value
+    return codec.finite(value, lambda text: re.sub("[\ud800-\udfff]", "\ufffd", text))

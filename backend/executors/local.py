@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backend.errors import OrtamError
 from backend.executors import Started
+from backend.processes import alive, birth, descendants
 from backend.records import Resources
 
 HOME = Path(__file__).resolve().parents[2]
@@ -36,14 +37,13 @@ class Executor:
         except OSError as error:
             raise OrtamError(f"the trainer of {folder.name} couldn't be started: {error}") from None
         self._children[child.pid] = child
-        return Started(child.pid, born(child.pid))
+        return Started(child.pid, birth(child.pid))
 
     def alive(self, started: Started) -> bool:
         child = self._children.get(started.pid)
         if child is not None:
             return child.poll() is None
-        now = born(started.pid)
-        return now is not None and started.born in (None, now)
+        return alive(started.pid, started.born)
 
     def code(self, started: Started) -> int | None:
         child = self._children.get(started.pid)
@@ -82,29 +82,3 @@ def nvidia_gpus() -> tuple[str, ...]:
     found = tuple(str(index) for index in range(len(listed)))
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     return found if allowed is None else tuple(name.strip() for name in allowed.split(",") if name.strip())
-
-
-def descendants(pid: int) -> list[int]:
-    """Children of a process, and theirs."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (fields := _fields(int(entry.name))):
-            children.setdefault(int(fields[1]), []).append(int(entry.name))
-    found = [pid]
-    for parent in found:
-        found += children.get(parent, [])
-    return found[1:]
-
-
-def born(pid: int) -> str | None:
-    """The system's count at which a process started; None when it is gone or a zombie."""
-    fields = _fields(pid)
-    return None if not fields or fields[0] in "ZX" else fields[19]
-
-
-def _fields(pid: int) -> list[str]:
-    """Of /proc/PID/stat, from the state on; [] when there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
-        return []

@@ -167,11 +167,7 @@ class Sitting:
             self.worth.append(self.terms.score(self.facts, self.asked.id, self.play.turns))
 
     def _why(self) -> str:
-        if self.play.fault:
-            return f"environment: {self.play.fault.message}"
-        if self.play.done:
-            return "the environment ended it"
-        return "no turns left" if self.turns_left == 0 else "stopped by hand"
+        return self.play.why("out_of_turns" if self.turns_left == 0 else "finished", "stopped by hand")
 
 
 def _player(use: str, name: str, task: Task) -> Player:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.environments import Description, Tool, first_messages
+from backend.environments import Description, Tool, first_messages, messages_of
 from backend.environments.playthrough import Playthrough
 from backend.errors import ModelError
 from backend.preflight.findings import Finding, Line
@@ -46,17 +46,10 @@ class ModelView:
     def tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def conversation(self, play: Playthrough, asked: EnvironmentSpec) -> int:
-        """Tokens of all that follows the first prompt: calls and answers."""
-        first = first_messages(asked, play.source.describe(), play.opening)
-        messages: list[dict[str, Any]] = [*first]
-        for turn in play.turns:
-            arguments = turn.arguments if isinstance(turn.arguments, dict) else {}
-            call = {"type": "function", "function": {"name": turn.tool, "arguments": arguments}}
-            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-            told = turn.shown if turn.shown is not None else turn.result
-            messages.append({"role": "tool", "name": turn.tool, "content": told or ""})
-        whole = self._rendered(messages, play.source.describe().tools, ends=True)
+    def tokens_after_prompt(self, play: Playthrough, asked: EnvironmentSpec) -> int:
+        """Of calls and answers."""
+        first: list[dict[str, Any]] = [*first_messages(asked, play.source.describe(), play.opening)]
+        whole = self._rendered([*first, *messages_of(play.turns)], play.source.describe().tools, ends=True)
         start = self.prompt(first, play.source.describe().tools)
         return max(0, self.tokens(whole) - self.tokens(start))
 

@@ -161,7 +161,7 @@ def _model(spec: RunSpec, asked: EnvironmentSpec, description: Description, view
     else:
         opening = next((play.opening for play in plays if play.opening), None)
         prompt, exact = first_prompt(asked, loaded, description, opening), loaded.usable
-        count, context = (partial(loaded.conversation, asked=asked) if exact else budget.guessed), loaded.context
+        count, context = (partial(loaded.tokens_after_prompt, asked=asked) if exact else budget.guessed), loaded.context
     if plays:
         yield budget.budget(asked, spec, trials, budget.Measured(
             [count(play) for play in plays], [len(play.turns) for play in plays], plays[0].max_turns, exact,

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backend.errors import OrtamError, RunNotFound
+from backend.processes import alive, birth, own_name
 from backend.records import ENDED, FactValue, RewardTerm, RunSpec, RunStatus
 from backend.store.arriving import free_folder
 from backend.store.games import Game
 from backend.store.notes import Note
-from backend.store.processes import alive, birth, own_name
 from backend.store.queue import Place, Queue
 from backend.store.reading import CurvePoint, EpisodeRow
 from backend.store.reward_sets import RewardSet, RewardSets, terms_to_yaml

@@ -9,7 +9,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 ESCAPE = "\ue0ff"
@@ -52,6 +52,19 @@ def to_json(value: Any) -> str | None:
 
 def from_json(text: str | None) -> Any:
     return None if text is None else json.loads(text)
+
+
+def finite(value: Any, text: Callable[[str], str] = str) -> Any:
+    """A value as JSON holds it, which has no NaN and no infinity; each of its texts through `text`."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {text(str(key)): finite(inner, text) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner, text) for inner in value]
+    return value
 
 
 def facts_to_json(facts: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ PACED = 200
 """Newest steps whose durations are looked at."""
 
 
-class Played(NamedTuple):
+class TaskTally(NamedTuple):
     """Scored episodes of one environment that say the same of their task."""
 
     seed: int | None
@@ -26,7 +26,7 @@ class Played(NamedTuple):
     """Won or lost; the others only ended."""
 
 
-def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -1) -> list[Played]:
+def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -1) -> list[TaskTally]:
     """One row for each seed, task and fingerprint; one grouped question, however many episodes there are. A step that a
     resumed run played again counts as it was played last."""
     rows = Reading(run / "run.db").rows(
@@ -34,7 +34,7 @@ def tasks(run: Path, environment: str, phase: str = "train", after_step: int = -
         sum(status IN ('won', 'lost', 'out_of_turns', 'truncated', 'invalid')) FROM episodes WHERE {sums.PLAYED_LAST}
         AND environment = :environment AND status NOT IN ({GONE}) GROUP BY fingerprint, seed, task""",
         {"phase": phase, "after": after_step, "until": sums.EVER, "environment": codec.escape(environment)})
-    return [Played(None if seed is None else int(seed), codec.from_json(task),
+    return [TaskTally(None if seed is None else int(seed), codec.from_json(task),
                    None if fingerprint is None else codec.unescape(fingerprint), *counts)
             for seed, task, fingerprint, *counts in rows]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from backend.errors import OrtamError, SpecError
 from backend.store import codec
-from backend.store.tables import BUSY_SECONDS, NOTES, NOTES_KEYS, make_plain_tables, reading
+from backend.store.tables import BUSY_SECONDS, NOTES, NOTES_KEYS, kept_rows, make_plain_tables
 
 LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 20_000, 40, 20
 
@@ -104,17 +104,7 @@ class Notes:
         return self.of(episode)
 
     def _rows(self, sql: str, *values: object) -> list[tuple]:
-        if not self.path.exists():
-            return []
-        try:
-            with reading(self.path) as connection:
-                connection.row_factory = None
-                return connection.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            if "no such table" in str(error):
-                return []
-            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove "
-                             "it") from None
+        return kept_rows(self.path, sql, values)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.errors import OrtamError, SpecError
+from backend.processes import alive
 from backend.records import ENDED, Episode, Event, Judged, Match, MetricPoint, Result, RunSpec, RunStatus
 from backend.store import codec
 from backend.store.columns import EpisodeColumns, TurnColumns, episode_columns, turn_columns
@@ -17,7 +18,6 @@ from backend.store.games import Game, games
 from backend.store.instructive import Standouts, standouts
 from backend.store.notes import Note, Notes
 from backend.store.printed import last_lines
-from backend.store.processes import alive
 from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE

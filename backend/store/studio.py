@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import OrtamError
-from backend.store.tables import STUDIO, STUDIO_KEYS, make_tables, open_for_writing, reading
+from backend.store.tables import STUDIO, STUDIO_KEYS, kept_rows, make_tables, open_for_writing
 
 
 class Studio:
@@ -17,17 +17,7 @@ class Studio:
 
     def rows(self, question: str, values: Sequence[Any] = ()) -> list[tuple]:
         """Nothing while there is no file, or no such table. Raises OrtamError."""
-        if not self.path.exists():
-            return []
-        try:
-            with reading(self.path) as connection:
-                connection.row_factory = None
-                return connection.execute(question, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            if "no such table" in str(error):
-                return []
-            raise OrtamError(f"{self.path} can't be read ({error}); put back a whole copy of it, or remove "
-                             "it") from None
+        return kept_rows(self.path, question, values)
 
     def write(self, *changes: tuple[str, Sequence[Any]]) -> int:
         """In one transaction; how many rows the last change touched. Raises OrtamError."""

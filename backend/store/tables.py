@@ -168,6 +168,20 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def kept_rows(path: Path, question: str, values: Sequence[Any] = ()) -> list[tuple]:
+    """Of a file that isn't a run's; nothing while there is none, or no such table. Raises OrtamError."""
+    if not path.exists():
+        return []
+    try:
+        with reading(path) as connection:
+            connection.row_factory = None
+            return connection.execute(question, values).fetchall()
+    except sqlite3.DatabaseError as error:
+        if "no such table" in str(error):
+            return []
+        raise OrtamError(f"{path} can't be read ({error}); put back a whole copy of it, or remove it") from None
+
+
 def _open_for_reading(path: Path, stack: contextlib.ExitStack) -> sqlite3.Connection:
     uri = path.absolute().as_uri()
     try:

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from backend.environments import Source, Task, first_messages
+from backend.environments import Source, Task, first_messages, messages_of
 from backend.environments.players import Player, players
 from backend.environments.playthrough import Playthrough
 from backend.environments.repeating import repeat
@@ -62,7 +62,7 @@ class Game:
             self._move = players(self.asked.use)[self.player.name](random.Random(f"{self.player.name}/{self.task.key}"))
         elif speaker:
             try:
-                self._talk = speaker.talk([*self._prompt(), *conversation(self._play.turns)], self._play.tools)
+                self._talk = speaker.talk([*self._prompt(), *messages_of(self._play.turns)], self._play.tools)
             except SpeakerFailed as error:
                 self._unanswered(error)
 
@@ -173,19 +173,9 @@ class Game:
         return status
 
     def _why(self, status: EpisodeStatus) -> str:
-        if self._play.fault:
-            return f"environment: {self._play.fault.message}"
-        if self._play.done:
-            return "the environment ended it"
-        if self.fault:
+        if self.fault and not (self._play.fault or self._play.done):
             return "the player gave no answer" if self.fault.where == "engine" else "the player broke"
-        if status == "truncated":
-            return "the token budget ran out"
-        if status == "out_of_turns":
-            return "no turns left"
-        if status == "invalid":
-            return "the last call could not be parsed"
-        return self.stop or "the model made no further call"
+        return self._play.why(status, self.stop or "the model made no further call")
 
     def _policy(self) -> Policy:
         player = self.player
@@ -197,20 +187,6 @@ class Game:
 
     def _parent(self) -> Parent | None:
         return Parent(run=self.fork.run, episode=self.fork.episode, turn=self.fork.turn) if self.fork else None
-
-
-def conversation(turns: list[Turn]) -> list[dict]:
-    """The messages of turns that were played already, one call a message."""
-    messages: list[dict] = []
-    for turn in turns:
-        if turn.tool is None:
-            continue
-        arguments = turn.arguments if isinstance(turn.arguments, dict) else {}
-        call = {"type": "function", "function": {"name": turn.tool, "arguments": arguments}}
-        messages.append({"role": "assistant", "content": turn.said, "tool_calls": [call]})
-        told = turn.shown if turn.shown is not None else turn.result
-        messages.append({"role": "tool", "name": turn.tool, "content": told or ""})
-    return messages
 
 
 def _unparsed(said: Said) -> bool:

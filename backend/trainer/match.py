@@ -48,10 +48,10 @@ def play_match(run: Run, writer: RunWriter, stop: Callable[[], bool]) -> Result:
         described = there.describe()
         terms = Terms(spec.rewards, described.facts.keys() | EPISODE_FACTS.keys())
         terms.load(run.judged())
-        return asyncio.run(Played(run, writer, stop, there, terms).all())
+        return asyncio.run(MatchPlay(run, writer, stop, there, terms).all())
 
 
-class Played:
+class MatchPlay:
     def __init__(self, run: Run, writer: RunWriter, stop: Callable[[], bool], there: Source, terms: Terms):
         self.run, self.writer, self.stop, self.there, self.terms = run, writer, stop, there, terms
         self.spec: RunSpec = run.spec

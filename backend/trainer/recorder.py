@@ -178,7 +178,7 @@ class RecordedTrainer(GRPOTrainer):
         total = self.terms.total(scores)
         return dict(
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
-            policy=self.policy.model_dump(), status=status, stop=_why(status, play, turns), prompt=self._prompts[sample],
+            policy=self.policy.model_dump(), status=status, stop=play.why(status), prompt=self._prompts[sample],
             opening=play.opening or "", images=play.images, start_facts=play.start_facts, facts=facts, scores=scores,
             total=total, advantage=None if total is None else advantage,
             tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds,
@@ -268,20 +268,6 @@ def _line(state, numbers: dict[str, float | None]) -> str:
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _why(status: str, play, turns) -> str:
-    if play.fault:
-        return f"{play.fault.where}: {play.fault.message}"
-    if status == "truncated":
-        return "the token budget ran out"
-    if status == "out_of_turns":
-        return "no turns left"
-    if play.done:
-        return "the environment ended it"
-    if status == "invalid":
-        return "the last call could not be parsed"
-    return "the model made no further call"
 
 
 class _greedy:

@@ -14,7 +14,7 @@ import torch
 from accelerate import PartialState
 from torch.nn.functional import cross_entropy
 
-from backend.environments import Source, first_messages
+from backend.environments import Source, first_messages, messages_of
 from backend.environments.players import PLAYERS, Player, played_all
 from backend.environments.playthrough import Playthrough
 from backend.environments.sources import in_process
@@ -77,14 +77,10 @@ def play_games(environment: EnvironmentSpec, new_player: Callable[[random.Random
     return asyncio.run(played_all(new_player, source, environment, [tasks[k % len(tasks)] for k in range(games)], seed))
 
 
-def conversation(play: Playthrough, asked: EnvironmentSpec) -> list[dict]:
+def demonstration(play: Playthrough, asked: EnvironmentSpec) -> list[dict]:
     """The messages a model that is told what `asked` says would have seen and written, an empty last word included."""
-    messages: list[dict] = [*first_messages(asked, play.source.describe(), play.opening)]
-    for turn in play.turns:
-        call = {"type": "function", "function": {"name": turn.tool, "arguments": turn.arguments}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-        messages.append({"role": "tool", "name": turn.tool, "content": turn.shown if turn.shown is not None else turn.result})
-    return [*messages, {"role": "assistant", "content": ""}]
+    first = first_messages(asked, play.source.describe(), play.opening)
+    return [*first, *messages_of(play.turns), {"role": "assistant", "content": ""}]
 
 
 def read(tokenizer, plays: Sequence[Playthrough], asked: EnvironmentSpec) -> list[Sample]:
@@ -100,7 +96,7 @@ def read(tokenizer, plays: Sequence[Playthrough], asked: EnvironmentSpec) -> lis
     for play in plays:
         schemas = [tool.schema() for tool in play.source.describe().tools]
         told = tokenizer.apply_chat_template(
-            conversation(play, asked), tools=schemas, chat_template=template, enable_thinking=False, return_dict=True,
+            demonstration(play, asked), tools=schemas, chat_template=template, enable_thinking=False, return_dict=True,
             return_assistant_tokens_mask=True)
         samples.append(Sample(told["input_ids"], told["assistant_masks"]))
     return samples

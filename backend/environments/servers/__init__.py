@@ -24,7 +24,7 @@ def environment(game: Any, action_class, observation_class):
 
     known = [name for name in inspect.signature(game.reset).parameters if name not in ("self", "seed")]
 
-    class Played(Environment):
+    class GameEnvironment(Environment):
         SUPPORTS_CONCURRENT_SESSIONS = True
 
         def __init__(self):
@@ -54,8 +54,8 @@ def environment(game: Any, action_class, observation_class):
         def state(self):
             return self._state
 
-    Played.__name__ = Played.__qualname__ = game.__name__
-    return Played
+    GameEnvironment.__name__ = GameEnvironment.__qualname__ = game.__name__
+    return GameEnvironment
 
 
 def run(build: Callable, arguments: list[str] | None = None, ours: bool = True) -> None:

@@ -42,7 +42,7 @@ def build(use: str, sessions: int):
         fatal: bool = False
         """Whether the fault ends the episode."""
 
-    class Played(Environment):
+    class OwnEnvironment(Environment):
         SUPPORTS_CONCURRENT_SESSIONS = True
 
         def __init__(self):
@@ -101,7 +101,7 @@ def build(use: str, sessions: int):
             seen = attributes(self._own)
             return OwnObservation(text=text, facts=seen, done=seen.get("done") is True, **more)
 
-    return create_app(Played, OwnAction, OwnObservation, env_name=cls.__name__, max_concurrent_envs=sessions)
+    return create_app(OwnEnvironment, OwnAction, OwnObservation, env_name=cls.__name__, max_concurrent_envs=sessions)
 
 
 def _fault(error: BaseException, name: str) -> dict[str, str]:

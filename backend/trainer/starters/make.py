@@ -12,7 +12,7 @@ from backend.environments.playthrough import Playthrough
 from backend.records import TaskSelection
 from backend.trainer.starters import Lesson, Starter
 from backend.trainer.starters.tokenizer import END, PAD, SPECIAL, build_tokenizer
-from backend.trainer.warm_up import Sample, best_player, conversation, imitate, play_games, read
+from backend.trainer.warm_up import Sample, best_player, demonstration, imitate, play_games, read
 
 HEADS, KEY_HEADS = 4, 2
 OWN_PROMPT = 8
@@ -65,7 +65,7 @@ def vocabulary(starter: Starter, plays: list[Playthrough]):
     described = entry(starter.environment).description
     schemas = [tool.schema() for tool in described.tools]
     letters: Any = build_tokenizer()
-    texts = [letters.apply_chat_template(conversation(play, asked), tools=schemas, tokenize=False)
+    texts = [letters.apply_chat_template(demonstration(play, asked), tools=schemas, tokenize=False)
              for play in plays for asked in (starter.asked, starter.asked.model_copy(update={"prompt": None}))]
     return build_tokenizer(texts, starter.spelled)
 
