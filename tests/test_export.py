@@ -17,6 +17,7 @@ from backend.errors import OrtamError, SpecError
 from backend.exchange import FORMATS, Choice, export, file_name, group_of, lines, parquet, place
 from backend.exchange.messages import completion
 from backend.records import Episode, Fault, Judged, Parent, Policy, Result, RunSpec, Turn
+from tests.recording import facts_after
 
 ROOT = Path(__file__).parents[1]
 UGLY = "</script><b>\ud800 \x00 \ue0ff=12 ışık \u202e"
@@ -28,11 +29,10 @@ SPEC = {"name": "told", "model": "starter:wordle", "environments": [{"id": "word
 
 
 def game(step: int, group: int, sample: int, won: bool) -> Episode:
-    words = [("crane", "GXYXX"), ("caper", "GGGGG" if won else "GGXYX")]
+    words = ("crane", "GXYXX"), ("caper", "GGGGG" if won else "GGXYX")
     turns = [Turn(index=k, thought="hm", said="" if k else "first", tool="guess", arguments={"guess": f"[{word}]"},
-                  result=f"answer {k}", tokens=5,
-                  facts={"won": marks == "GGGGG", "guesses": k + 1, "last_guess": word, "last_feedback": marks})
-             for k, (word, marks) in enumerate(words)]
+                  result=f"answer {k}", tokens=5, facts=facts_after(words, k + 1))
+             for k, (word, _) in enumerate(words)]
     return Episode(id=f"{step}-{group}-{sample}", step=step, group=group, sample=sample, environment="wordle", task="7",
                    seed=7, fingerprint="f", policy=Policy(name="starter:wordle"), status="won" if won else "lost",
                    prompt=({"role": "user", "content": "Find the word."},), facts=turns[-1].facts,

@@ -16,8 +16,9 @@ from PIL import Image
 
 from backend.exchange import lines
 from backend.launcher import Launcher
-from backend.records import Episode, RunSpec, Turn
+from backend.records import Episode, Turn
 from backend.store.codec import MISSING
+from tests.recording import facts_after, record, wordle_run
 from ui.replay import answer
 from ui.share import FORMATS, gif, pictures
 from ui.share import html as page
@@ -30,16 +31,13 @@ from ui.share_button import button
 from ui.written import named
 
 ATTACK = "</script><script>window.__pwn=1</script><img src=x onerror='window.__pwn=2'>\"' \u202e\x00\ud800"
-SPEC = {"name": "shared", "model": "starter:wordle", "environments": [{"id": "wordle", "use": "wordle"}],
-        "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}]}
 WORDS = (("crane", "GXYXX"), ("cabal", "GGXYX"), ("caper", "GGGGG"))
 ROW = {"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "gone"}]}
 
 
 def game(id: str, step: int, sample: int, turns: int = 3) -> Episode:
-    played = [Turn(index=k, tool="guess", arguments={"guess": word}, result=ATTACK,
-                   facts={"won": marks == "GGGGG", "guesses": k + 1, "last_guess": word, "last_feedback": marks})
-              for k, (word, marks) in enumerate(WORDS[:turns])]
+    played = [Turn(index=k, tool="guess", arguments={"guess": word}, result=ATTACK, facts=facts_after(WORDS, k + 1))
+              for k, (word, _) in enumerate(WORDS[:turns])]
     return Episode(id=id, step=step, group=0, sample=sample, environment="wordle", status="won" if turns == 3 else "lost",
                    facts=played[-1].facts, scores={"win": float(turns == 3)}, total=float(turns == 3), advantage=0.5,
                    prompt=({"role": "user", "content": ATTACK},), turns=played)
@@ -47,10 +45,7 @@ def game(id: str, step: int, sample: int, turns: int = 3) -> Episode:
 
 @pytest.fixture
 def run(store):
-    run = store.create(RunSpec.model_validate(SPEC))
-    with run.writing() as writer:
-        writer.record([game("1-0-0", 1, 0), game("1-0-1", 1, 1, 2), game(f"../{ATTACK}", 2, 0)])
-    return run
+    return record(wordle_run(store, "shared"), game("1-0-0", 1, 0), game("1-0-1", 1, 1, 2), game(f"../{ATTACK}", 2, 0))
 
 
 def client(store, launcher=None) -> TestClient:

@@ -8,21 +8,19 @@ import pytest
 from playwright.sync_api import expect
 
 from backend.cli import main
-from backend.records import Episode, Fault, Policy, RunSpec, Turn
+from backend.records import Episode, Fault, Policy, Turn
 from backend.store import Store
+from tests.recording import facts_after, record, wordle_run
 
 ATTACK = ("</script></textarea></template></style><script>window.__pwn = 1</script><img src=x onerror='window.__pwn = 2'>"
           "\"><svg onload=window.__pwn=3>' onmouseover='window.__pwn=4' <a href='javascript:window.__pwn=7'>x</a>"
           "<link rel=stylesheet href=https://example.com/x.css> \u202e\x00\ud800")
-SPEC = {"name": "shared", "model": ATTACK[:60], "environments": [{"id": "wordle", "use": "wordle"}],
-        "rewards": [{"name": "win", "value": "1.0 if won else 0.0"}]}
 WORDS = (("crane", "GXYXX"), ("cabal", "GGXYX"), ("caper", "GGGGG"))
 
 
 def game(step: int, sample: int, text: str = "hm") -> Episode:
     turns = [Turn(index=k, thought=text, said=text, tool="guess", arguments={"guess": word}, result=f"{text} {k}",
-                  facts={"won": marks == "GGGGG", "guesses": k + 1, "last_guess": word, "last_feedback": marks, "secret": text})
-             for k, (word, marks) in enumerate(WORDS)]
+                  facts={**facts_after(WORDS, k + 1), "secret": text}) for k, (word, _) in enumerate(WORDS)]
     return Episode(id=f"{step}-0-{sample}", step=step, group=0, sample=sample, environment="wordle", status="won", seed=1,
                    fingerprint="x", stop=text, facts=turns[-1].facts, scores={"win": 1.0, text: None}, total=1.0 - sample / 10,
                    advantage=0.5 - sample, prompt=({"role": "user", "content": text},), policy=Policy(name=text), turns=turns,
@@ -31,11 +29,9 @@ def game(step: int, sample: int, text: str = "hm") -> Episode:
 
 @pytest.fixture(scope="module")
 def run(shared_application):
-    run = Store(shared_application.runs).create(RunSpec.model_validate(SPEC))
-    with run.writing() as writer:
-        writer.record([game(1, sample) for sample in range(3)])
-        writer.record([game(2, sample, ATTACK) for sample in range(3)])
-    return run
+    run = wordle_run(Store(shared_application.runs), "shared", model=ATTACK[:60])
+    record(run, *(game(1, sample) for sample in range(3)))
+    return record(run, *(game(2, sample, ATTACK) for sample in range(3)))
 
 
 @pytest.fixture
