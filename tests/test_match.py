@@ -144,6 +144,20 @@ def test_played_again_a_match_comes_to_the_same(store):
     assert sorted(told(first)) == sorted(told(second))
 
 
+def test_what_is_sampled_follows_the_softmax_at_its_temperature_and_no_other_row():
+    import torch
+
+    from backend.trainer.generating import Luck
+
+    shares, temperature = torch.tensor([0.1, 0.3, 0.6]), 2.0
+    scores = (shares.log() * temperature).repeat(2, 1)
+    drawn = [Luck([torch.Generator().manual_seed(n), torch.Generator().manual_seed(n % 7)], temperature)(None, scores)
+             .argmax(-1).tolist() for n in range(4000)]
+    found = torch.bincount(torch.tensor([first for first, _ in drawn])) / 4000
+    assert (found - shares).abs().max() < 0.03
+    assert all(drawn[n][1] == drawn[n + 7][1] for n in range(3000))
+
+
 @pytest.mark.slow
 def test_a_checkpoint_plays_as_it_did_in_trainings_own_evaluation(store):
     from backend.trainer.__main__ import main

@@ -45,7 +45,7 @@ class Endpoint:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._client = httpx.AsyncClient(timeout=player.timeout, headers=headers)
 
-    def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool]) -> "EndpointTalk":
+    def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool], luck: str) -> "EndpointTalk":
         return EndpointTalk(self, [_as_sent(message, place) for place, message in enumerate(messages)],
                             [tool.schema() for tool in tools])
 

@@ -62,7 +62,8 @@ class Game:
             self._move = players(self.asked.use)[self.player.name](random.Random(f"{self.player.name}/{self.task.key}"))
         elif speaker:
             try:
-                self._talk = speaker.talk([*self._prompt(), *messages_of(self._play.turns)], self._play.tools)
+                self._talk = speaker.talk([*self._prompt(), *messages_of(self._play.turns)], self._play.tools,
+                                           f"{self.label}/{self.task.key}")
             except SpeakerFailed as error:
                 self._unanswered(error)
 

@@ -7,11 +7,12 @@ the chat template writes them after a call, and what the model wrote is read by 
 import asyncio
 import gc
 import time
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import GenerationConfig
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from trl.chat_template_utils import (
     add_response_schema,
     get_training_chat_template,
@@ -49,11 +50,11 @@ class Generator:
         self._talking: list[ModelTalk] = []
         self._speaking: asyncio.Task[None] | None = None
         """Held here, since the event loop doesn't."""
-        torch.manual_seed(spec.seed)
+        self._seed = spec.seed
 
-    def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool]) -> "ModelTalk":
+    def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool], luck: str) -> "ModelTalk":
         try:
-            talk = ModelTalk(self, list(messages), [tool.schema() for tool in tools])
+            talk = ModelTalk(self, list(messages), [tool.schema() for tool in tools], f"{self._seed}/{luck}")
         except Exception as error:  # a chat template raises what it likes, at a system message for one
             raise SpeakerFailed(f"its chat template refuses the prompt: {str(error)[:300]}") from error
         self._talking.append(talk)
@@ -134,13 +135,12 @@ class Generator:
         for row, talk in enumerate(talks):
             ids[row, longest - len(talk.ids):] = torch.tensor(talk.ids)
             seen[row, longest - len(talk.ids):] = 1
-        sampled = {"do_sample": True, "temperature": self.temperature, "top_k": 0} if self.temperature else \
-            {"do_sample": False}
-        config = GenerationConfig(max_new_tokens=max(talk.room for talk in talks), pad_token_id=pad,
+        config = GenerationConfig(max_new_tokens=max(talk.room for talk in talks), pad_token_id=pad, do_sample=False,
                                   bos_token_id=self.tokenizer.bos_token_id, eos_token_id=self._ends,
-                                  disable_compile=True, **sampled)
+                                  disable_compile=True)
+        sampling = LogitsProcessorList([Luck([talk.dice() for talk in talks], self.temperature)] if self.temperature else [])
         made = self.model.generate(input_ids=ids.to(self.device), attention_mask=seen.to(self.device),
-                                   generation_config=config)[:, longest:].tolist()
+                                   generation_config=config, logits_processor=sampling)[:, longest:].tolist()
         return [self._to_its_end(row)[:talk.room] for row, talk in zip(made, talks, strict=True)]
 
     def _to_its_end(self, ids: list[int]) -> list[int]:
@@ -148,9 +148,24 @@ class Generator:
         return ids[:end + 1]
 
 
+class Luck(LogitsProcessor):
+    """Samples from each row with dice of its own, so that a game goes as it goes whatever is generated beside it: the
+    likeliest token after Gumbel noise is a sample of the softmax."""
+
+    def __init__(self, dice: Sequence[torch.Generator], temperature: float):
+        self.dice, self.temperature = dice, temperature
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        # In float64, since float32 would draw an exact 0, which is an endless noise, for one token in 17 million.
+        drawn = torch.stack([torch.empty(scores.shape[1], dtype=torch.float64).exponential_(generator=die) for die in self.dice])
+        return scores / self.temperature - drawn.log().to(scores)
+
+
 class ModelTalk:
-    def __init__(self, generator: Generator, messages: list[dict], tools: list[dict]):
-        self.generator, self.tools = generator, tools
+    """`luck`: what its samples are drawn by; the same gives the same."""
+
+    def __init__(self, generator: Generator, messages: list[dict], tools: list[dict], luck: str):
+        self.generator, self.tools, self.luck = generator, tools, luck
         self.ids = generator.prompt(messages, tools)
         self.start = len(self.ids)
         self._asked: list[str] = []
@@ -164,6 +179,10 @@ class ModelTalk:
     def room(self) -> int:
         """Tokens that may still be added, by the budget and by what the model can look back over."""
         return min(self.start + self.generator.budget, self.generator.context) - len(self.ids)
+
+    def dice(self) -> torch.Generator:
+        """Of the next message."""
+        return torch.Generator().manual_seed(zlib.crc32(f"{self.luck}/{len(self.ids)}".encode("utf-8", "replace")))
 
     async def next(self, answers: Sequence[str] = ()) -> Said | None:
         if answers:

@@ -57,8 +57,9 @@ class Speaker(Protocol):
     clean: Callable[[str], str]
     """What an environment says must not steer it: applied to all that it is shown."""
 
-    def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool]) -> Talk:
-        """A conversation that begins with these messages, the tools' exact schemas offered. Raises SpeakerFailed."""
+    def talk(self, messages: Sequence[dict[str, Any]], tools: Sequence[Tool], luck: str) -> Talk:
+        """A conversation that begins with these messages, the tools' exact schemas offered. Where the speaker draws its own
+        samples, the same `luck` draws the same. Raises SpeakerFailed."""
         ...
 
     async def close(self) -> None: ...
