@@ -155,7 +155,7 @@ class Luck(LogitsProcessor):
     def __init__(self, dice: Sequence[torch.Generator], temperature: float):
         self.dice, self.temperature = dice, temperature
 
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         # In float64, since float32 would draw an exact 0, which is an endless noise, for one token in 17 million.
         drawn = torch.stack([torch.empty(scores.shape[1], dtype=torch.float64).exponential_(generator=die) for die in self.dice])
         return scores / self.temperature - drawn.log().to(scores)
