@@ -318,10 +318,10 @@ def test_what_a_model_or_an_environment_wrote_is_text(store, writer):
     assert "<img" not in everything and "&lt;img" in everything
 
 
-def test_an_episode_whose_id_no_address_can_hold_hides_no_other(store, run, writer):
+def test_an_episode_whose_id_no_address_can_hold_as_it_is_hides_no_other(store, run, writer):
     play(writer, 1)
     writer.record([episode(1, 0, 9, id="half \ud800", task="half \ud800")])
-    assert len(answer(store, first())["cards"]) > 1 and "half+%3F" in step_of(run, 1)
+    assert len(answer(store, first())["cards"]) > 1 and "half+%EE%83%BFd800" in step_of(run, 1)
 
 
 def test_the_episodes_of_a_step_stand_in_groups_the_best_first(store, run, writer):

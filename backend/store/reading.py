@@ -212,7 +212,8 @@ class Reading:
     def episode(self, run: str, id: str) -> Episode:
         def told(connection: sqlite3.Connection) -> Episode | None:
             connection.execute("BEGIN")  # it may be written again meanwhile
-            row = connection.execute(_WHOLE, (codec.escape(codec.linked(id)),)).fetchone()
+            row = (connection.execute(_WHOLE, (codec.escape(id),)).fetchone()
+                   or connection.execute(_WHOLE, (codec.escape(codec.linked(id)),)).fetchone())
             if row is None:
                 return None
             turns = connection.execute("SELECT * FROM turns WHERE episode = ? ORDER BY index_", (row["seq"],)).fetchall()
