@@ -221,8 +221,8 @@ def test_what_the_counts_say(counts, said):
 
 
 @pytest.mark.parametrize(("asked", "said"), [
-    ({"id": "x" * 3000}, "id is wrong"), ({"id": "latest", "page": -1}, "page is wrong"),
-    ({"id": "latest", "page": None}, "page is wrong"), ({"id": "nobody"}, "nobody")])
+    ({"id": "x" * 3000}, "be read: id: "), ({"id": "latest", "page": -1}, "be read: page: "),
+    ({"id": "latest", "page": None}, "be read: page: "), ({"id": "nobody"}, "nobody")])
 def test_an_address_of_a_match_that_somebody_changed_is_one_sentence(store, match, asked, said):
     told = arena.looked(Matches(store), asked, read_only=False)
     assert list(told) == ["gone"] and said in told["gone"]

@@ -50,7 +50,8 @@ def functions(store, may_change: bool) -> list:
         try:
             if not (may_change or reads):
                 raise OrtamError(READ_ONLY)
-            run, id = store.run(str(asked.get("run", ""))), linked(str(asked.get("id", "")))
+            run, id = store.run(str(asked.get("run", ""))), str(asked.get("id", ""))
+            id = id if run.count_episodes(id=id) else linked(id)
             if not run.count_episodes(id=id):
                 raise EpisodeNotFound(f"{run.id} has no episode {id!r:.80} any more; load the page again")
             more = act(run.notebook, id)
