@@ -157,7 +157,9 @@ class Luck(LogitsProcessor):
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         # In float64, since float32 would draw an exact 0, which is an endless noise, for one token in 17 million.
-        drawn = torch.stack([torch.empty(scores.shape[1], dtype=torch.float64).exponential_(generator=die) for die in self.dice])
+        drawn = torch.empty_like(scores, dtype=torch.float64)
+        for row, die in zip(drawn, self.dice, strict=True):
+            row.exponential_(generator=die)
         return scores / self.temperature - drawn.log().to(scores)
 
 
@@ -182,7 +184,7 @@ class ModelTalk:
 
     def dice(self) -> torch.Generator:
         """Of the next message."""
-        return torch.Generator().manual_seed(zlib.crc32(f"{self.luck}/{len(self.ids)}".encode("utf-8", "replace")))
+        return torch.Generator(self.generator.device).manual_seed(zlib.crc32(f"{self.luck}/{len(self.ids)}".encode("utf-8", "replace")))
 
     async def next(self, answers: Sequence[str] = ()) -> Said | None:
         if answers:
