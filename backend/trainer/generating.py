@@ -184,7 +184,8 @@ class ModelTalk:
 
     def dice(self) -> torch.Generator:
         """Of the next message."""
-        return torch.Generator(self.generator.device).manual_seed(zlib.crc32(f"{self.luck}/{len(self.ids)}".encode("utf-8", "replace")))
+        luck = f"{self.luck}/{len(self.ids)}".encode("utf-8", "replace")
+        return torch.Generator(self.generator.device).manual_seed(zlib.crc32(luck))
 
     async def next(self, answers: Sequence[str] = ()) -> Said | None:
         if answers:
