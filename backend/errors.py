@@ -23,11 +23,12 @@ class OrtamError(Exception):
 class SpecError(OrtamError):
     """A field of a spec is wrong.
 
-    `field` is its dotted place, such as `train.group_size` or `environments.0.use`; "" when the whole text is wrong.
+    `field` is its dotted place, such as `train.group_size` or `environments.0.use`; "" when the whole text is wrong. `said` is
+    the sentence without it, for where the place is seen.
     """
 
     def __init__(self, field: str, message: str):
-        self.field = field
+        self.field, self.said = field, message
         super().__init__(f"{field}: {message}" if field else message)
 
 

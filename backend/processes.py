@@ -6,7 +6,8 @@ from pathlib import Path
 
 def alive(pid: int, born: str | None) -> bool:
     """Whether the process runs and is the one that was born then."""
-    return birth(pid) is not None and (born is None or birth(pid) == born)
+    now = birth(pid)
+    return now is not None and born in (None, now)
 
 
 def birth(pid: int) -> str | None:

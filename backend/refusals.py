@@ -5,6 +5,7 @@ To word another kind of error, add a case to `_message`. A kind that has none sa
 
 import difflib
 import inspect
+import re
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -18,6 +19,8 @@ ABOVE = {"greater_than": "above", "greater_than_equal": "at least", "less_than":
 TYPES = {"bool": "true or false", "int": "a whole number", "float": "a number", "string": "text", "tuple": "a list",
          "list": "a list", "dict": "a mapping", "model": "a mapping"}
 """How the kinds of error of a type begin, and what is wanted then."""
+BRANCH = re.compile(r"(constrained-)?(bool|int|float|str|tuple|list|dict)(\[|$)")
+"""What pydantic calls one of several types."""
 
 
 def refused(error: ValidationError, record: Record | None = None) -> SpecError:
@@ -35,11 +38,11 @@ def refused(error: ValidationError, record: Record | None = None) -> SpecError:
 
 
 def _alternatives(first: Any, problems: Sequence[Any]) -> list[Any]:
-    """Where one of several types is wanted, pydantic tells of each of them: of the same value, each at a place of its own."""
-    if not first["loc"] or _wanted(first) is None:
+    """Where one of several types is wanted, pydantic tells of each of them, at a place that ends in the type's name."""
+    if not first["loc"]:
         return [first]
-    return [problem for problem in problems if problem["loc"][:-1] == first["loc"][:-1] and problem["input"] is first["input"]
-            and isinstance(problem["loc"][-1], str) and _wanted(problem)]
+    return [problem for problem in problems if problem["loc"][:-1] == first["loc"][:-1]
+            and BRANCH.match(str(problem["loc"][-1])) and _wanted(problem)] or [first]
 
 
 def _either(tried: Sequence[Any]) -> tuple[str, str]:

@@ -83,6 +83,8 @@ def test_what_some_runs_lack_is_one_difference_and_its_settings_are_held_only_ag
         "rewards.caught": ("1.0 if won else 0.0", None), "rewards.near": (None, "nearness · Weight 0.5"),
         "warm_up": (None, "Games 5")}
     assert told["environments.w"].title == "Environment w" and all(setting.whole for setting in told.values())
+    listed = [setting.path for setting in settings([one, other])]
+    assert listed.index("warm_up") < listed.index("warm_up.games"), "what is lacking stands before its settings"
     third = spec(environments=[words | {"max_turns": 3}], rewards=[near], warm_up={"games": 5})
     told = {setting.path: setting for setting in differing([one, other, third])}
     assert told["environments.w.max_turns"].values == (None, None, 3)

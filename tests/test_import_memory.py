@@ -1,5 +1,6 @@
 """What an import holds at a time, measured in a process of its own: never the whole of what a small file unpacks to."""
 
+import io
 import json
 import subprocess
 import sys
@@ -159,11 +160,19 @@ def test_a_torn_page_header_is_a_sentence(tmp_path):
     small(tmp_path / "x.parquet")
     whole = (tmp_path / "x.parquet").read_bytes()
     for at in range(4, 40):
-        (tmp_path / "x.parquet").write_bytes(whole[:at] + b"\xff" * 20 + whole[at + 20:])
-        try:
-            bring(Store(tmp_path / "runs"), tmp_path / "x.parquet", "trl")
-        except OrtamError as error:
-            assert str(error).startswith("x.parquet ")
+        for spoilt in (b"\xff" * 20, b"\x11" * 2000):
+            (tmp_path / "x.parquet").write_bytes(whole[:at] + spoilt + whole[at + 20:])
+            try:
+                bring(Store(tmp_path / "runs"), tmp_path / "x.parquet", "trl")
+            except OrtamError as error:
+                assert str(error).startswith("x.parquet ")
+
+
+def test_a_page_header_that_goes_on_and_on_is_refused_early(tmp_path):
+    endless = io.BytesIO(b"\x11" * 1_000_000)
+    with pytest.raises(ValueError, match="too many fields"):
+        pages._struct(endless)
+    assert endless.tell() < 1000
 
 
 def test_an_exported_run_is_read_in_little_memory_too(tmp_path):

@@ -63,6 +63,16 @@ def test_each_kind_of_mistake_has_a_sentence_of_ours(given, sentence):
     assert not LIBRARY.search(str(refused(caught.value)))
 
 
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"train": {"steps": None, "group_size": None}},
+     "train.steps: must be a whole number, not nothing (also wrong: train.group_size)"),
+    ({"name": 5, "model": 5}, "name: must be text, not 5; put it in quotes (also wrong: model)")])
+def test_fields_that_hold_the_same_are_told_apart(given, sentence):
+    with pytest.raises(ValidationError) as caught:
+        RunSpec.model_validate({"environments": [{"id": "catch", "use": "catch"}]} | given)
+    assert str(refused(caught.value, RunSpec)) == sentence
+
+
 def test_what_is_missing_is_said_with_what_it_is():
     with pytest.raises(ValidationError) as caught:
         Everything.model_validate({})

@@ -6,7 +6,7 @@ import pytest
 
 from backend.records import EnvironmentSpec, Episode, Match, Policy, RunSpec, ScriptPlayer
 from backend.signal.chance import sign_test
-from backend.standings import against, standing
+from backend.standings import Tally, counted, says_who_won, verdict
 from backend.standings.following import BY_HAND, Matches
 from backend.store import Game, Store
 
@@ -16,6 +16,21 @@ def game(group=0, status="won", total=1.0, won=True, fingerprint="a", **more):
                  policy="x", status=status, total=total, turns=3, tokens=None, started=0.0, seconds=1.0,
                  facts={} if won is None else {"won": won}, scores={"term": total})
     return Game(**{**known, **more})
+
+
+def standing(games, terms):
+    """Of a player, all games at once."""
+    tally = Tally(terms)
+    for one in games:
+        tally.add(one)
+    return tally.standing()
+
+
+def against(first, second):
+    """Of two players' games by the task's place, all at once."""
+    by_total = not any(map(says_who_won, (*first.values(), *second.values())))
+    return counted(by_total, {place: verdict(first.get(place), second.get(place), by_total)
+                              for place in sorted(first.keys() | second.keys())})
 
 
 def lost(group, **more):

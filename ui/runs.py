@@ -47,7 +47,7 @@ def frame(read_only: bool) -> str:
 class Curves:
     """The total reward of a run over its steps as a small drawing, drawn again only when there is more of it.
 
-    Only the newest steps are read again: a run that is resumed plays some of them anew.
+    Only the newest AGAIN steps are read again, since a run that is resumed plays some of them anew.
     """
 
     def __init__(self, store):

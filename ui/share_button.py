@@ -1,6 +1,5 @@
 """The Share button of a head. What it opens is in ui.share, which draws with the pages' own parts and so can't be theirs."""
 
-
 from ui.written import attribute, query
 
 

@@ -132,7 +132,8 @@ class Files:
     def __init__(self, css: Iterable[Path], js: Iterable[Path], others: Iterable[Path], early: Mapping[str, Iterable[Path]]):
         self.content = {"ortam.css": _joined(css), "ortam.js": _joined(js),
                         **{path.name: path.read_bytes() for path in others}}
-        self.early = {page: [path.name for path in scripts] for page, scripts in early.items()}
+        self._tags = self._for_all()
+        self._early = {page: "".join(self._preload(path.name) for path in scripts) for page, scripts in early.items()}
         self._packed: dict[str, bytes] = {}
 
     def packed(self, name: str) -> bytes:
@@ -147,11 +148,15 @@ class Files:
 
     def tags(self, page: str) -> str:
         """For <head> of the page at this path."""
+        return self._tags + self._early.get(page, "")
+
+    def _for_all(self) -> str:
         first = f"<script>{(HERE / 'first.js').read_text()}</script>"
-        early = "".join(f'<link rel="preload" as="script" data-early="{name}" href="{self.address(name)}">'
-                        for name in self.early.get(page, ()))
         return (f'<link rel="icon" href="/o/icon.svg">{first}<link rel="stylesheet" href="{self.address("ortam.css")}">'
-                f'<script defer src="{self.address("ortam.js")}"></script>{early}')
+                f'<script defer src="{self.address("ortam.js")}"></script>')
+
+    def _preload(self, name: str) -> str:
+        return f'<link rel="preload" as="script" data-early="{name}" href="{self.address(name)}">'
 
 
 def _joined(files: Iterable[Path]) -> bytes:

@@ -1,4 +1,3 @@
-
 /* The lines of a chart as plain SVG, for the second that Plotly's script takes to start: ortamSketch(traces, layout, box).
    The same points on nearly the same axes, without labels. Stacked parts are left to Plotly: "" then. */
 window.ortamSketch = (traces, { xaxis, yaxis, margin }, box) => {

@@ -99,6 +99,8 @@ def _flat(spec: RunSpec, lacking: Collection[str]) -> Iterator[tuple[str, tuple[
                 yield name, (_called(name), _in_words(value))
             yield from _fields(value, name, _before(name))
         elif value is None and (record := _record(field.annotation)):
+            if name in lacking:
+                yield name, (_called(name), None)
             yield from ((f"{name}.{inner}", (f"{_before(name)}{f.title or inner}", None))
                         for inner, f in record.model_fields.items())
         else:

@@ -14,6 +14,8 @@ MOST_VALUES = 20_000_000
 """Of the lists of a row group: thousands of millions fit into a page of a few bytes, all of them one row's."""
 OLD_PADDING = 100
 """Bytes by which some old writers' chunks are longer than their footer says."""
+MOST_FIELDS = 100
+"""Of a page header, which knows about ten."""
 
 _UNPACKED, _PACKED, _V1, _V2 = 2, 3, 5, 8
 """Fields of a page header."""
@@ -81,6 +83,8 @@ def _struct(file: BinaryIO, depth: int = 0) -> dict[int, Any]:
     number = 0
     while kind := _byte(file):
         number = number + (kind >> 4) if kind >> 4 else _whole(file)
+        if number > MOST_FIELDS or len(fields) > MOST_FIELDS:
+            raise ValueError("a page header holds too many fields")
         fields[number] = _value(file, kind & 15, depth)
     return fields
 

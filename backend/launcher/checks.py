@@ -89,8 +89,7 @@ def _descriptions(spec: RunSpec, ask: bool) -> dict[str, Description | None]:
             check_environment(asked)
             found[asked.id] = _described(asked) if ask or asked.use in CATALOG else None
         except SpecError as error:
-            said = str(error).removeprefix(f"{error.field}: ")
-            raise SpecError(f"environments.{index}.{error.field}", said) from None
+            raise SpecError(f"environments.{index}.{error.field}", error.said) from None
         except EnvironmentError_ as error:
             raise SpecError(f"environments.{index}.use", str(error)) from None
     return found

@@ -51,7 +51,7 @@ class Attempt:
         try:
             self.told = ask(self.spec)
         except SpecError as error:
-            self.problem = str(error).removeprefix(f"{error.field}: ")
+            self.problem = error.said
         except OrtamError as error:
             self.problem = str(error)
         except Exception as error:  # what a stranger's server brings about must not end the page

@@ -16,5 +16,4 @@ from backend.play.sitting import Sitting
 from backend.play.sittings import Seat, Series, Sittings
 
 __all__ = ["Baseline", "Chosen", "Fork", "Kept", "Known", "Row", "Seat", "Series", "Sitting", "Sittings", "by_hand",
-           "chosen", "fork_of", "forks_of", "keep", "players_of", "unforkable",
-           "worth_by"]
+           "chosen", "fork_of", "forks_of", "keep", "players_of", "unforkable", "worth_by"]

@@ -5,7 +5,7 @@ Only games of the same task count against each other: where fingerprints differ,
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,9 +15,6 @@ from backend.store import Game
 
 SAME = 1e-9
 """Totals nearer than this are the same."""
-
-Games = Mapping[int, Game]
-"""A player's, by the task's place."""
 
 
 class Standing(NamedTuple):
@@ -104,19 +101,6 @@ class Tally:
     def _mean(self, kind: str, name: str) -> float | None:
         known = self._values.get((kind, name))
         return statistics.fmean(known) if known else None
-
-
-def standing(games: Iterable[Game], terms: Sequence[str]) -> Standing:
-    tally = Tally(terms)
-    for game in games:
-        tally.add(game)
-    return tally.standing()
-
-
-def against(first: Games, second: Games) -> Against:
-    by_total = not any(map(says_who_won, (*first.values(), *second.values())))
-    return counted(by_total, {place: verdict(first.get(place), second.get(place), by_total)
-                              for place in sorted(first.keys() | second.keys())})
 
 
 def counted(by_total: bool, tasks: dict[int, str]) -> Against:

@@ -1,6 +1,7 @@
 """A match as its games come in: each look reads only what was written since the last, and adds it to what is known.
 
-    with matches.follow(run) as match:  # brought up to date, and nobody else's until the block ends
+    with matches.follow(run) as match:  # nobody else's until the block ends
+        match.look()
         match.lines["0"].standing()
         match.against("0", BY_HAND)
 """
@@ -106,8 +107,10 @@ class Followed:
         self._seq = 0
 
     def changed(self) -> bool:
-        """Whether it is no longer the one that was read: its file is another, or a run played by hand is gone."""
-        return self._file != self._made() or bool(self._hands and self._hands.gone())
+        """Whether it is no longer the one that was read: its file is another, or holds fewer games than were read, or a run
+        played by hand is gone. Raises OrtamError."""
+        read = sum(len(line.games) for name, line in self.lines.items() if name not in (BY_HAND, PARENT))
+        return self._file != self._made() or self.run.count_episodes() < read or bool(self._hands and self._hands.gone())
 
     def version(self) -> str:
         """Changes when something may be new."""
@@ -186,7 +189,7 @@ class _Hands:
         """By run; None for one of another environment."""
 
     def gone(self) -> bool:
-        return any(hand and not hand.run.path.exists() for hand in self._read.values())
+        return any(hand and not hand.run.path.exists() for hand in list(self._read.values()))
 
     def versions(self) -> list[str]:
         self._find()

@@ -24,6 +24,7 @@ ROW_OF = ", ".join(f"episodes.{name}" for name in ROW.split(", "))
 _WHOLE = ("SELECT episodes.*, details.*, details.fault AS whole_fault, "
           "details.policy AS whole_policy FROM episodes JOIN details ON episode = seq WHERE id = ?")
 
+
 class EpisodeRow(NamedTuple):
     seq: int
     """Grows with every write: `after=seq` asks for what is new."""
@@ -81,7 +82,7 @@ class Reading:
         return self._ask(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
     def columns(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[list[Any]]:
-        """The same as columns, all of them empty without rows and none without a file; quicker where there are many rows.
+        """What `rows` gives, as columns, all of them empty without rows and none without a file; quicker where there are many rows.
         Raises OrtamError."""
 
         def told(connection: sqlite3.Connection) -> list[list[Any]]:

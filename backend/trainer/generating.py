@@ -149,18 +149,17 @@ class Generator:
 
 
 class Luck(LogitsProcessor):
-    """Samples from each row with dice of its own, so that a game goes as it goes whatever is generated beside it: the
-    likeliest token after Gumbel noise is a sample of the softmax."""
+    """Samples each row with dice of its own, so that a game goes as it goes whatever is generated beside it. The token drawn
+    is the only one left."""
 
     def __init__(self, dice: Sequence[torch.Generator], temperature: float):
         self.dice, self.temperature = dice, temperature
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        # In float64, since float32 would draw an exact 0, which is an endless noise, for one token in 17 million.
-        drawn = torch.empty_like(scores, dtype=torch.float64)
-        for row, die in zip(drawn, self.dice, strict=True):
-            row.exponential_(generator=die)
-        return scores / self.temperature - drawn.log().to(scores)
+        below = (scores / self.temperature).softmax(-1).cumsum(-1)
+        drawn = torch.stack([torch.rand(1, generator=die, device=scores.device) for die in self.dice]) * below[:, -1:]
+        chosen = torch.searchsorted(below, drawn, right=True).clamp_max(scores.shape[1] - 1)
+        return torch.full_like(scores, -torch.inf).scatter(-1, chosen, 0.0)
 
 
 class ModelTalk:

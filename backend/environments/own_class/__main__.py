@@ -22,7 +22,7 @@ def main() -> None:
     try:
         told = {"described": to_plain(described(load(use), options))}
     except SpecError as error:
-        told = {"field": error.field, "wrong": str(error).removeprefix(f"{error.field}: ")}
+        told = {"field": error.field, "wrong": error.said}
     answer.write(json.dumps(told, default=str))
     answer.close()
     os._exit(0)  # whatever threads the class has started

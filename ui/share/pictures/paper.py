@@ -88,10 +88,10 @@ class Paper:
               anchor: str = "mm") -> None:
         """`anchor` as Pillow has it: mm is the middle, ls the left end of the base line."""
         size, words = round(size * SCALE), seen(words)
-        known = [font_for(character, size, kind) for character in words]
-        words = "".join(character if one else MISSING for character, one in zip(words, known, strict=True))
-        alone = known[0] if len(words) == 1 else None  # words are of one font, a character by itself of any
-        self._draw.text((x * SCALE, y * SCALE), words, self.tokens[colour], alone or font(size, kind), anchor)
+        usual = font(size, kind)
+        alone = font_for(words, size, kind) if len(words) == 1 else None  # words are of one font, a character by itself of any
+        words = "".join(character if alone or _has(usual, character) else MISSING for character in words)
+        self._draw.text((x * SCALE, y * SCALE), words, self.tokens[colour], alone or usual, anchor)
 
     def done(self) -> Image.Image:
         return self.image.resize((self.image.width // SCALE, self.image.height // SCALE), Image.Resampling.LANCZOS)
