@@ -82,8 +82,8 @@ class Reading:
         return self._ask(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
     def columns(self, sql: str, parameters: Sequence[Any] | dict[str, Any] = ()) -> list[list[Any]]:
-        """What `rows` gives, as columns, all of them empty without rows and none without a file; quicker where there are many rows.
-        Raises OrtamError."""
+        """What `rows` gives, as columns: all of them empty without rows, and none without a file. Quicker where there are many
+        rows. Raises OrtamError."""
 
         def told(connection: sqlite3.Connection) -> list[list[Any]]:
             connection.row_factory = None

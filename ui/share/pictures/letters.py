@@ -68,7 +68,8 @@ def _sheets(told: Sequence[Sequence[Line]], dark: bool) -> list[Image.Image]:
     """All of one size, so that they make a film."""
     told = [[(line[:COLUMNS], colour) for line, colour in lines[-ROWS:]] for lines in told]
     columns = max([len(line) for lines in told for line, _ in lines] + [24])
-    if any(not paper.font_for(character, SIZE * paper.SCALE, "mono") for lines in told for line, _ in lines for character in set(line)):
+    written = {character for lines in told for line, _ in lines for character in line}
+    if not all(paper.font_for(character, SIZE * paper.SCALE, "mono") for character in written):
         told = [[*lines, ("", "faint"), (f"{paper.MISSING} stands for what no font of this machine has", "faint")]
                 for lines in told]
         columns = max(columns, *(len(line) for lines in told for line, _ in lines))
