@@ -61,12 +61,10 @@ def test_the_number_of_episodes_holds_when_some_are_written_again_and_in_a_file_
         writer.record([episode(3, status="lost"), episode(40)])
     assert run.count_episodes() == 41 == len(run.episodes(limit=None)) and run.count_episodes(status="lost") == 14
     with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
-        file.execute("UPDATE _counts SET count = 'spoilt'")
+        file.execute("UPDATE counts SET number = 'spoilt'")
     assert run.count_episodes() == 41
     with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
-        for trigger in ("insert", "delete"):
-            file.execute(f"DROP TRIGGER episodes_counts_{trigger}")
-        file.execute("DROP TABLE _counts")
+        file.execute("DROP TABLE counts")
     assert run.count_episodes() == 41
     with run.writing() as writer:
         writer.record([episode(41)])

@@ -123,7 +123,7 @@ class Reading:
     def count(self, terms: Sequence[str], where: str | None, after: int | None, filters: dict[str, Any]) -> int:
         wanted, parameters = self.condition(terms, where, after, filters)
         if wanted == ALL:  # kept by the writer; not in an older file
-            kept = self.rows("""SELECT count FROM _counts WHERE "table" = 'episodes' AND typeof(count) = 'integer'""")
+            kept = self.rows("SELECT number FROM counts WHERE what = 'episodes' AND typeof(number) = 'integer'")
             if kept:
                 return kept[0][0]
         rows = self.rows(f"SELECT count(*) FROM episodes WHERE {wanted}", parameters)

@@ -49,10 +49,11 @@ RUN: dict[str, dict[str, type]] = {
     "known_facts": {"name": str},
     "known": {"kind": str, "name": str},
     "texts": {"digest": str, "body": bytes},
+    "counts": {"what": str, "number": int},
 }
 RUN_KEYS = {"episodes": "seq", "details": "episode", "turns": ("episode", "index_"), "steps": "step", "events": "seq",
             "curves": ("step", "name", "environment"), "metrics": ("step", "name"), "known_facts": "name",
-            "known": ("kind", "name"), "texts": "digest", "tallies": ("phase", "step", "environment")}
+            "known": ("kind", "name"), "texts": "digest", "tallies": ("phase", "step", "environment"), "counts": "what"}
 RUN_INDEXES = {"episodes": [("step", "group_", "sample"), ("total",), ("advantage",),
                             ("status", "step", "group_", "sample")],
                "curves": [("name", "environment", "step", "mean")], "details": [("parent",)], "metrics": [("name", "step")],
@@ -120,10 +121,7 @@ def make_tables(connection: sqlite3.Connection, tables: dict, keys: dict, indexe
         for columns in wanted:
             database.table(name).create_index(columns, if_not_exists=True)
     if "episodes" in tables:
-        episodes = database.table("episodes")
-        episodes.create_index(["id"], unique=True, if_not_exists=True)
-        if not episodes.has_counts_triggers:
-            episodes.enable_counts()  # every page says how many there are, again and again
+        database.table("episodes").create_index(["id"], unique=True, if_not_exists=True)
 
 
 _TYPES = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}

@@ -36,6 +36,7 @@ class RunWriter:
         self._episode = self._last("episodes")
         self._event = self._last("events")
         self._indexed = indexing.make(self._connection)
+        self._transact(_count_all)
         self._transact(sums.catch_up)
         if self._indexed:
             self._transact(indexing.catch_up)
@@ -126,11 +127,11 @@ class RunWriter:
         connection.execute("COMMIT")
 
     def _record(self, connection: sqlite3.Connection, episodes: Sequence[Episode]) -> None:
-        steps = set()
+        steps, more = set(), 0
         for episode in episodes:
             connection.execute("SAVEPOINT episode")
             try:
-                self._write_episode(connection, episode)
+                again = self._write_episode(connection, episode)
             except (TypeError, ValueError, OverflowError, RecursionError, sqlite3.DataError, sqlite3.InterfaceError,
                     sqlite3.IntegrityError) as error:
                 connection.execute("ROLLBACK TO episode")
@@ -139,9 +140,11 @@ class RunWriter:
                     text=f"Episode {episode.id} couldn't be stored: {error}",
                     fault=Fault(where="trainer", kind=type(error).__name__, message=str(error))))
             else:
+                more += not again
                 if episode.phase != "play":
                     steps.add((episode.step, episode.phase))
             connection.execute("RELEASE episode")
+        connection.execute("UPDATE counts SET number = number + ? WHERE what = 'episodes'", (more,))
         names = {name for episode in episodes for name in episode.facts}
         connection.executemany("INSERT OR IGNORE INTO known_facts VALUES (?)",
                                [(codec.escape(name),) for name in names])
@@ -169,9 +172,10 @@ class RunWriter:
                 fault=Fault(where="trainer", kind=type(error).__name__, message=str(error))))
         connection.execute("RELEASE counting")
 
-    def _write_episode(self, connection: sqlite3.Connection, episode: Episode) -> None:
+    def _write_episode(self, connection: sqlite3.Connection, episode: Episode) -> bool:
+        """Whether it was there before."""
         escape, to_json, facts = codec.escape, codec.to_json, codec.facts_to_json
-        self._forget(connection, episode.id)
+        again = self._forget(connection, episode.id)
         self._episode += 1
         seq = self._episode
         long = _Long(connection)
@@ -200,20 +204,27 @@ class RunWriter:
                                             strict=True)])
         if self._indexed:
             indexing.add(connection, seq, episode)
+        return again
 
     @staticmethod
-    def _forget(connection: sqlite3.Connection, id: str) -> None:
+    def _forget(connection: sqlite3.Connection, id: str) -> bool:
         row = connection.execute("SELECT seq FROM episodes WHERE id = ?", (codec.escape(id),)).fetchone()
         if row is None:
-            return
+            return False
         connection.execute("DELETE FROM episodes WHERE seq = ?", row)
         for table in ("details", "turns"):
             connection.execute(f"DELETE FROM {table} WHERE episode = ?", row)
+        return True
 
     def _write_event(self, connection: sqlite3.Connection, event: Event) -> None:
         self._event += 1
         connection.execute(_insert("events"), (self._event, event.at, event.kind, codec.escape(event.text), event.level,
                                                event.step, _fault(event.fault)))
+
+
+def _count_all(connection: sqlite3.Connection) -> None:
+    """How many episodes there are, for pages that say so again and again; kept with every write from then on."""
+    connection.execute("INSERT OR REPLACE INTO counts SELECT 'episodes', count(*) FROM episodes")
 
 
 @cache
