@@ -76,6 +76,12 @@ def test_the_form_starts_from_the_quickstart_or_what_the_address_asks_for(store)
     assert "no recipe" in launch.started(store, {"recipe": "../../etc/passwd"})["problems"][0]["message"]
 
 
+def test_what_isnt_there_is_said_beside_the_first_recipe(store):
+    answer = launch.started(store, {"from": "no-such"})
+    assert answer["problems"] and answer["recipe"] == "quickstart"
+    assert answer["spec"] == launch.started(store, {})["spec"]
+
+
 # ---------------------------------------------------------------------------------------------------- what it is told
 
 

@@ -175,11 +175,13 @@ window.ortamLaunch = (root, server) => {
   const trouble = () => showProblems([{ field: "", message: "The server doesn't answer. Nothing is lost: this page keeps your "
     + "settings and asks again at the next change." }]);
   const draft = () => touched === "yaml" ? { yaml: yaml.value } : { spec: collect() };
-  const look = async (from) => {
+  const look = async (from, kept = true) => {
     const mine = ++asked;
     try {
       const answer = await server.look(draft());
-      if (mine === asked) { show(answer, from); keep(); }
+      if (mine !== asked) return;
+      show(answer, from);
+      if (kept) keep();
     } catch { if (mine === asked) trouble(); }
   };
   const later = (from, wait) => { clearTimeout(waiting); asked++; waiting = setTimeout(() => look(from), wait); };
@@ -191,7 +193,7 @@ window.ortamLaunch = (root, server) => {
       const answer = await server.begin(query);
       if (answer.spec) fill(answer.spec);
       for (const card of all("[name=o-recipe]")) card.checked = card.value === answer.recipe;
-      await look("form");
+      await look("form", !answer.problems);  /* what stands in for something that isn't there is nobody's draft */
       if (answer.problems) showProblems(answer.problems);
     } catch { trouble(); }
   };

@@ -58,6 +58,7 @@ def build(store, launcher) -> None:
 
 
 def started(store, asked: dict[str, str]) -> dict[str, Any]:
+    """Where what was asked for isn't there, `problems` say so beside the first recipe."""
     try:
         if asked.get("from"):
             return {"spec": forked(store.run(asked["from"]).spec, asked.get("rewards", ""))}
@@ -69,7 +70,7 @@ def started(store, asked: dict[str, str]) -> dict[str, Any]:
             raise SpecError("", f"there is no recipe called {name:.60}; choose one of those below")
         return {"spec": launching.load_spec(name).model_dump(mode="json"), "recipe": name}
     except OrtamError as error:
-        return {"problems": [problem(error)]}
+        return {**started(store, {}), "problems": [problem(error)]}
 
 
 def forked(spec: RunSpec, rewards: str) -> dict[str, Any]:
