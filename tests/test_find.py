@@ -164,6 +164,13 @@ def test_an_excerpt_names_the_turn_that_holds_most_of_it(told):
     assert told.excerpts(rows, "hidden")["1-0-1"].turn == 0
 
 
+def test_beside_words_a_tool_is_only_a_condition(told):
+    rows = told.episodes(sort="seq")
+    found = told.excerpts(rows, "slate tool:guess")["1-0-0"]
+    assert (found.turn, found.part) == (2, "said") and ("slate", True) in found.pieces
+    assert told.excerpts(rows, "tool:guess")["1-0-0"].part == "tool"
+
+
 def test_an_excerpt_marks_only_what_was_looked_for():
     found = excerpt(3, "said", "x " * 100 + "the Crane and cranes of CRANE-land" + " y" * 100, understood("crane").wanted)
     assert [piece for piece, hit in found.pieces if hit] == ["Crane", "CRANE"]
@@ -248,6 +255,19 @@ def test_what_is_found_is_text(run):
     assert "&lt;img" in page and "<img" not in page and "<b>" not in page.split("<q>")[1].split("</q>")[0]
 
 
+def test_a_mistyped_step_is_said_beside_the_filters_and_the_episode_stays(many):
+    page = answer(Store(many.path.parent), f"run={many.id}&id=1-0-0&step=5-x")
+    assert "1-0-0" in page["player"] and "o-dead-end" not in page["player"]
+    assert "a step such as 7, or a range such as 10-20" in page["list"] and 'name="step" placeholder' in page["list"]
+    assert 'value="5-x"' in page["list"]
+    assert "15-0-0" in (from_five := seen(many, step="5-")) and "1-0-0" not in from_five  # as Total and Its value take it
+
+
+def test_a_page_too_far_is_the_last(many):
+    page = seen(many, page=99)
+    assert "30-0-0" in page and "No episode matches" not in page
+
+
 def test_each_filter_is_a_chip_with_a_way_to_take_it_away(many):
     page = seen(many, step="5-20", tool="give_up", total="0..1")
     chips = [html.unescape(href) for href in re.findall('class="o-filter-chip" href="([^"]*)"', page)]
@@ -255,7 +275,7 @@ def test_each_filter_is_a_chip_with_a_way_to_take_it_away(many):
     assert "5-0-1" in page and "1–1 of 1" in page
 
 
-@pytest.mark.parametrize("asked", [{"total": "much"}, {"value": "1"}, {"find": "!!!"}, {"where": "nope > 1"}])
+@pytest.mark.parametrize("asked", [{"total": "much"}, {"group": "two"}, {"value": "1"}, {"find": "!!!"}, {"where": "nope > 1"}])
 def test_a_filter_that_cant_be_used_is_one_sentence_above_no_rows(many, asked):
     page = seen(many, **asked)
     assert page.count('role="alert"') >= 1 and "<tbody>" not in page and "Traceback" not in page

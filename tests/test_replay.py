@@ -89,7 +89,7 @@ def test_without_a_run_the_newest_is_taken(run):
 @pytest.mark.parametrize("search, sentence, link", [
     ("run=nope", "called 'nope'", 'href="/"'),
     ("run=first&id=9-9-9", "no episode '9-9-9'", "/episode?run="),
-    ("run=first&step=soon", "'soon' isn't a whole number", 'href="/episode?run=first"'),
+    ("run=first&page=soon", "'soon' isn't a whole number", 'href="/episode?run=first"'),
 ])
 def test_what_isnt_there_is_a_sentence_with_a_way_back(run, search, sentence, link):
     record(run, played())
@@ -297,7 +297,7 @@ def test_what_is_usual_or_unknown_isnt_in_an_address():
     assert Asked.read("?run=r&page=1&sort=-step&__theme=dark&turn=").to() == "/episode?run=r"
 
 
-@pytest.mark.parametrize("search", ["step=1.5", "turn=x", "page=²", "group=99999999999999999999"])
+@pytest.mark.parametrize("search", ["turn=x", "page=²", "turn=99999999999999999999"])
 def test_a_wrong_number_in_an_address_is_named(search):
     with pytest.raises(SpecError, match=search.partition("=")[0]):
         Asked.read(search)

@@ -1,6 +1,5 @@
 """The address of a Replay page: which run, which episode and turn, and what the list is narrowed to."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -37,8 +36,8 @@ class Asked:
     sort: str = NEWEST
     page: int = 1
     step: int | str | None = None
-    """One step, or a range such as 10-20."""
-    group: int | None = None
+    """One step, or a range such as 10-20; like `group` what was written where it is neither, for `filters` to refuse."""
+    group: int | str | None = None
     environment: str = ""
     status: str = ""
     phase: str = ""
@@ -60,10 +59,10 @@ class Asked:
         """From `?run=…&id=…`; unknown parameters are dropped. Raises SpecError naming the one that is wrong."""
         given: dict[str, Any] = {}
         for name, value in parse_qsl(search.removeprefix("?")):
-            if name in ("turn", "page", "group"):
+            if name in ("turn", "page"):
                 given[name] = _whole_number(name, value.strip())
-            elif name == "step":
-                given[name] = _steps(value.strip())
+            elif name in ("step", "group"):
+                given[name] = _number_or_text(value)
             elif name in cls.__dataclass_fields__:
                 given[name] = value
         if given.get("view") not in VIEWS:
@@ -88,12 +87,14 @@ class Asked:
         return {name: value for name, value in vars(self).items() if value not in (None, getattr(usual, name))}
 
     def filters(self) -> dict[str, Any]:
-        """As `Run.episodes` takes them. Raises SpecError for a range that is none."""
+        """As `Run.episodes` takes them. Raises SpecError for a number or a range that is none."""
         term = {self.term: Between.read(self.term, self.value)} if self.term and self.value.strip() else None
         if self.value.strip() and not self.term:
             raise SpecError("term", "choose the reward term that this range is of")
+        if isinstance(self.group, str):
+            raise SpecError("group", f"{self.group!r:.40} is no number of a group; write one such as 3")
         wanted = {"find": self.find.strip() or None, "where": self.where or None, "group": self.group,
-                  "step": Between.read("step", self.step) if isinstance(self.step, str) else self.step,
+                  "step": _range_of_steps(self.step) if isinstance(self.step, str) else self.step,
                   "environment": self.environment or None, "status": self.status or None, "phase": self.phase or None,
                   "tool": self.tool or None, "trouble": self.trouble or None, "task_or_seed": self.task.strip() or None,
                   "policy": self.policy or None, "tag": self.tag or None, "terms": term,
@@ -125,13 +126,22 @@ ACTIVE = {"find": "words", "where": "where", "step": "step", "group": "group", "
 def _whole_number(name: str, value: str) -> int | None:
     if not value:
         return None
-    if not value.removeprefix("-").isdecimal() or len(value) > 12:
+    if not _is_whole(value):
         raise SpecError(name, f"{value!r} isn't a whole number; write one, or leave it out")
     return int(value)
 
 
-def _steps(value: str) -> int | str | None:
-    if re.search(r"\d\s*(?:-|–|\.\.|to)\s*\d|[<>≤≥]|\.\.", value):
-        between = Between.read("step", value)
-        return " ".join(value.split()) if between else None
-    return _whole_number("step", value)
+def _number_or_text(value: str) -> int | str | None:
+    plain = " ".join(value.split())
+    return int(plain) if _is_whole(plain) else plain or None
+
+
+def _is_whole(value: str) -> bool:
+    return value.removeprefix("-").isdecimal() and len(value) <= 12
+
+
+def _range_of_steps(written: str) -> Between:
+    try:
+        return Between.read("step", written)
+    except SpecError:
+        raise SpecError("step", f"{written!r:.40} is no step; write a step such as 7, or a range such as 10-20") from None

@@ -5,7 +5,7 @@ All of it is links and one plain form, so that every row opens in a new tab and 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -43,6 +43,7 @@ def episodes(run, spec: RunSpec, asked: Asked, saved: Sequence[SavedFilter] = ()
     problem, listing, marks = "", Listing(), ""
     try:
         listing = _listing(run, asked)
+        asked = within(asked, listing.found)
         sought = understood(asked.find)
         marks = f' data-marks="{attribute(json.dumps(sought.marks()))}"' if sought else ""
     except OrtamError as error:
@@ -66,6 +67,7 @@ def _listing(run, asked: Asked) -> Listing:
         hint = f"{VIEWS[asked.view][1]}. Of the {newest}{counted(told.looked, 'episode')} that match."
     else:
         found = run.count_episodes(**filters)
+        asked = within(asked, found)
         rows = run.episodes(sort=asked.sort, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE, **filters)
     excerpts = run.excerpts(rows, asked.find) if asked.find else {}
     if asked.find and not run.indexed():
@@ -76,6 +78,11 @@ def _listing(run, asked: Asked) -> Listing:
     except OrtamError as error:  # a broken file of notes must not hide the episodes
         notes, hint = {}, f"Notes and tags aren't shown: {error}. {hint}"
     return Listing(rows, found, excerpts, reasons, notes, hint)
+
+
+def within(asked: Asked, found: int) -> Asked:
+    """On the last page where there aren't so many."""
+    return replace(asked, page=max(1, min(asked.page, -(-found // PER_PAGE))))
 
 
 def first(run, asked: Asked) -> tuple[str, int | None] | None:
@@ -122,7 +129,7 @@ NOTHING = {"advantage": "No episode has an advantage yet", "surprising": "Nothin
 
 
 def _nothing(run, asked: Asked) -> str:
-    if asked.active() or asked.page > 1:
+    if asked.active():
         return shell.empty("No episode matches", "Change a filter or clear them all.",
                            ("Clear filters", asked.clear().to(view=asked.view)))
     if asked.view:

@@ -113,23 +113,27 @@ def scan(connection: sqlite3.Connection, sought: Sought) -> list[int]:
 
 
 def excerpts(connection: sqlite3.Connection, seqs: Sequence[int], sought: Sought) -> dict[int, Excerpt]:
-    """Of each episode the turn that holds most of what was looked for, the first of several."""
+    """Of each episode the turn that holds most of what was looked for, the first of several. A tool's name is shown only where
+    nothing else was looked for: beside words it is a condition."""
+    words = [phrase for phrase in sought.wanted if phrase.part != "tool"] or sought.wanted
     found: dict[int, Excerpt] = {}
     read = 0
     for seq in seqs:
         if read > MOST_READ:
             break
-        best: tuple[int, Excerpt] | None = None
+        best: tuple[tuple[int, int], Excerpt] | None = None
         for _, texts in _texts(connection, "seq = ?", [seq]):
             for turn, parts in groupby(texts, key=itemgetter(0)):
                 here = list(parts)
                 read += sum(len(text) for _, _, text in here)
                 held = [phrase for phrase in sought.wanted
                         if any(excerpt(turn, part, text, [phrase]) for _, part, text in here)]
-                if not held or (best and len(held) <= best[0]):
+                told = [phrase for phrase in held if phrase in words]
+                most = len(told), len(held)
+                if not told or (best and most <= best[0]):
                     continue
-                shown = next(one for _, part, text in here if (one := excerpt(turn, part, text, held)))
-                best = len(held), shown
+                shown = next(one for _, part, text in here if (one := excerpt(turn, part, text, told)))
+                best = most, shown
                 if len(held) == len(sought.wanted):
                     break
         if best:
