@@ -75,7 +75,7 @@ def recorded(tmp_path):
 
 def evidence(run):
     allowed = {one.id: one.max_turns for one in run.spec.environments if one.max_turns}
-    return Evidence.of(run.spec, allowed, **sums.recent(run.path, WINDOW))
+    return Evidence.of(run.spec, allowed, **sums.recent(run.path, WINDOW, run.spec.train.message_cap))
 
 
 def raised(run):
@@ -257,6 +257,30 @@ def test_an_episode_can_be_cut_and_yet_be_won(recorded):
            for one in played(1, *["wlll"] * 8)]
     run = recorded(cut)
     assert {row.status for row in led_to(run, raised(run)["truncated"])} == {"won"}
+
+
+@pytest.mark.parametrize("tallied", [True, False])
+def test_a_cap_on_one_message_is_named_for_what_it_cut_and_the_budget_for_the_rest(recorded, tallied):
+    def told(one, tokens):
+        last = one.turns[-1].model_copy(update={"tokens": tokens})
+        return one.model_copy(update={"status": "truncated", "turns": (*one.turns[:-1], last),
+                                      "facts": {"won": False, "truncated": True}})
+
+    capped = {"train": {"group_size": SIZE, "episodes_per_step": 8 * SIZE, "max_completion_tokens": 512,
+                        "extra": {"generation_kwargs": {"max_new_tokens": 16}}}}
+    steps = [told(one, 16) if one.sample == 3 else told(one, 5) if one.sample == 2 and one.group < 4 else one
+             for one in played(1, *["wwll"] * 8)]
+    run = recorded(steps, **capped)
+    if not tallied:
+        older(run)
+    by_cap, by_budget = raised(run)["capped"], raised(run)["truncated"]
+    assert by_cap.text.startswith("25 % of the episodes ended on a message that was cut at 16 tokens")
+    assert "max_new_tokens" in by_cap.remedy and {row.sample for row in led_to(run, by_cap)} == {3}
+    assert by_budget.text == "12 % of the episodes were cut by the token budget of 512 tokens."
+    assert {(row.sample, row.status) for row in led_to(run, by_budget)} == {(2, "truncated")}
+    only = raised(recorded([told(one, 16) if one.sample == 3 else one for one in played(1, *["wwll"] * 8)], **capped))
+    assert "capped" in only and "truncated" not in only
+    assert "capped" not in raised(recorded(steps)), "without such a cap"
 
 
 def test_episodes_that_use_all_their_turns_are_told_with_their_number(recorded):

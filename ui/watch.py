@@ -201,7 +201,7 @@ def _alert(run, status: str, progress) -> str:
 
 def _health(run: Path, spec: RunSpec) -> signal.Health:
     allowed = {environment.id: turns for environment in spec.environments if (turns := _turns_allowed(environment))}
-    return signal.health(signal.Evidence.of(spec, allowed, **sums.recent(run, signal.WINDOW)))
+    return signal.health(signal.Evidence.of(spec, allowed, **sums.recent(run, signal.WINDOW, spec.train.message_cap)))
 
 
 def _turns_allowed(environment: EnvironmentSpec) -> int | None:

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,47}$"
 PYTHON_FUNCTION = r".+\.py:[A-Za-z_][A-Za-z0-9_]*"
 
+SEEDS = 2**31
+"""Seeds of tasks are below it."""
+
 
 class Asked(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -17,7 +20,7 @@ class Asked(BaseModel):
 class TaskSelection(Asked):
     count: int | None = Field(64, ge=1, le=1_000_000, title="Tasks", description="How many different tasks the run draws "
                               "from; empty takes every task of the split.")
-    first_seed: int = Field(0, ge=0, lt=2**31, title="First seed", description="Where tasks are seeds: task k is played "
+    first_seed: int = Field(0, ge=0, lt=SEEDS, title="First seed", description="Where tasks are seeds: task k is played "
                             "with seed first + k.")
     split: str | None = Field(None, title="Split", description="Where the environment lists tasks in splits; empty takes "
                               "train, or its first.")
@@ -102,6 +105,13 @@ class TrainSettings(Asked):
     max_completion_tokens: int = Field(4096, ge=8, le=1_000_000, title="Token budget", description="For the whole "
                                        "conversation after the prompt, tool results included.")
     extra: dict[str, Any] = Field({}, title="More", description="Any other GRPOConfig field by its name.")
+
+    @property
+    def message_cap(self) -> int | None:
+        """Tokens that `extra` lets one message have, whatever the budget; None where it sets no such cap."""
+        asked = self.extra.get("generation_kwargs")
+        caps = [asked.get(name) for name in ("max_new_tokens", "max_tokens")] if isinstance(asked, dict) else []
+        return min((cap for cap in caps if type(cap) is int and cap > 0), default=None)
 
     @model_validator(mode="after")
     def groups_fill_a_step(self):

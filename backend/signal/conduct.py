@@ -37,15 +37,22 @@ def unscored(told: Evidence) -> Iterator[Alarm]:
 
 
 def truncated(told: Evidence) -> Iterator[Alarm]:
-    cut, kept = added(told.lately, "clipped"), True
+    """By the cap on one message where that cut them, else by the token budget."""
+    cut, condition = added(told.lately, "clipped"), "clipped"
     if cut is None:
-        cut, kept = together(told.lately, "statuses")["truncated"], False
-    if _often(told, cut, "truncated") and not frequent(told, "all truncated"):
+        cut, condition = together(told.lately, "statuses")["truncated"], "status == 'truncated'"
+    cap, capped = told.message_cap, sum(told.capped.get(environment, 0) for environment in told.environments)
+    if _often(told, capped, "truncated"):
+        yield Alarm("capped", "warn", f"{percent(capped, _judged(told))} of the episodes ended on a message that was cut at "
+                    f"{cap:,} tokens, the most that one message may have.",
+                    "Raise max_new_tokens in generation_kwargs, under train.extra, or ask for shorter messages; more token "
+                    "budget changes nothing.", seen(told, f"{condition} and last_tokens >= {cap}"))
+    if _often(told, cut - capped, "truncated") and not frequent(told, "all truncated"):
         budget = f" of {told.token_budget:,} tokens" if told.token_budget else ""
-        yield Alarm("truncated", "warn", f"{percent(cut, _judged(told))} of the episodes were cut by the token "
+        yield Alarm("truncated", "warn", f"{percent(cut - capped, _judged(told))} of the episodes were cut by the token "
                     f"budget{budget}.",
                     "It holds the whole conversation, tool results included: raise it, or ask for shorter answers.",
-                    seen(told, "clipped") if kept else seen(told, status="truncated"))
+                    seen(told, f"{condition} and (last_tokens is None or last_tokens < {cap})" if capped else condition))
 
 
 def out_of_turns(told: Evidence) -> Iterator[Alarm]:

@@ -129,15 +129,20 @@ class Evidence:
     turns_allowed: Mapping[str, int] = field(default_factory=dict)
     """By environment, where it is known."""
     token_budget: int | None = None
+    message_cap: int | None = None
+    """Tokens of one message, where the spec sets such a cap."""
+    capped: Mapping[str, int] = field(default_factory=dict)
+    """By environment, how many of the cut episodes that cap cut."""
 
     @classmethod
     def of(cls, spec: RunSpec, turns_allowed: Mapping[str, int], *, lately: Sequence[Mapping[str, Any]],
            before: Sequence[Mapping[str, Any]], start: Sequence[Mapping[str, Any]],
-           unscored: Sequence[Mapping[str, Any]]) -> "Evidence":
+           unscored: Sequence[Mapping[str, Any]], capped: Sequence[Mapping[str, Any]] = ()) -> "Evidence":
         """From what `backend.store.sums.recent` tells."""
         reasons = tuple(Unscored(**row) for row in unscored)
         return cls(tallies(lately), tallies(before), tallies(start), reasons, spec.rewards, turns_allowed,
-                   spec.train.max_completion_tokens)
+                   spec.train.max_completion_tokens, spec.train.message_cap,
+                   {row["environment"]: row["episodes"] for row in capped})
 
     @property
     def environments(self) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 from backend.errors import OrtamError
 from backend.store import codec, counting
 from backend.store.tables import GONE, RUN, by_column, making_sense, only_numbers, reading
+from backend.store.where import COLUMNS
 
 _HERE = "phase = :phase AND step > :after AND step <= :until"
 PLAYED_LAST = f"""{_HERE} AND (step NOT IN (SELECT step FROM episodes WHERE {_HERE} AND attempt > 1)
@@ -111,11 +112,13 @@ def added(run: Path, names: Sequence[str], until_step: int) -> dict[str, int]:
         return {name: sum(row[name] or 0 for row in rows) for name in names}
 
 
-def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:
+def recent(run: Path, window: int, message_cap: int | None = None) -> dict[str, list[dict[str, Any]]]:
     """What the alarms look at: the tallies of the last `window` recorded steps as `lately`, of as many `before` and of
-    the run's first as `start`; and why episodes of `lately` went `unscored`, the most frequent reason first."""
+    the run's first as `start`; why episodes of `lately` went `unscored`, the most frequent reason first; and how many
+    cut ones of each environment were `capped`, their last message as long as one may be."""
     with _open(run) as connection:
-        told: dict[str, list[dict[str, Any]]] = {"lately": [], "before": [], "start": [], "unscored": []}
+        told: dict[str, list[dict[str, Any]]] = {"lately": [], "before": [], "start": [], "unscored": [],
+                                                 "capped": []}
         if connection is None:
             return told
         newest = "SELECT step FROM steps ORDER BY step DESC LIMIT ?"
@@ -128,10 +131,15 @@ def recent(run: Path, window: int) -> dict[str, list[dict[str, Any]]]:
         if len(last) > span:
             told["before"] = _between(connection, last[2 * span - 1] - 1, last[span])
         told["start"] = _between(connection, early[0] - 1, early[min(span, len(early)) - 1])
+        lately = {"phase": "train", "after": last[span - 1] - 1, "until": EVER}
         told["unscored"] = _rows(connection, f"""
             SELECT environment, status, coalesce(fault, stop) AS reason, count(*) AS episodes FROM episodes
-            WHERE {PLAYED_LAST} AND status IN ({GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""",
-                                 {"phase": "train", "after": last[span - 1] - 1, "until": EVER})
+            WHERE {PLAYED_LAST} AND status IN ({GONE}) GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 20""", lately)
+        if message_cap is not None:
+            cut = "clipped" if "clipped" in _columns(connection) else "status = 'truncated'"
+            told["capped"] = _rows(connection, f"""
+                SELECT environment, count(*) AS episodes FROM episodes WHERE {PLAYED_LAST} AND status NOT IN ({GONE})
+                AND {cut} AND {COLUMNS['last_tokens']} >= :cap GROUP BY 1""", {**lately, "cap": message_cap})
         return told
 
 
@@ -206,11 +214,15 @@ def _tallies(step: int, episodes: Iterable[counting.Counted]) -> list[dict[str, 
 
 def _episodes(connection: sqlite3.Connection, phase: str, after: int,
               until: int = EVER) -> Iterator[tuple[int, counting.Counted]]:
-    have = {row[1] for row in connection.execute("PRAGMA table_info(episodes)")}
+    have = _columns(connection)
     columns = ", ".join(name if name in have else "NULL" for name in counting.COLUMNS)
     query = f"SELECT step, {columns} FROM episodes WHERE {PLAYED_LAST} ORDER BY step, seq"
     for step, *values in connection.execute(query, {"phase": phase, "after": after, "until": until}):
         yield step, counting.Counted(*values)
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    return {row[1] for row in connection.execute("PRAGMA table_info(episodes)")}
 
 
 def _parted(row: dict[str, Any]) -> dict[str, Any]:

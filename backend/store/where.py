@@ -16,7 +16,10 @@ COLUMNS = {"id": "id", "phase": "phase", "step": "step", "attempt": "attempt", "
            "stop": "stop", "total": "total", "advantage": "advantage", "turns": "turns", "tokens": "tokens",
            "seconds": "seconds", "fault": "fault", "fingerprint": "fingerprint", "policy": "policy", "seq": "seq",
            **{name: name for name in ("clipped", "tool_calls", "unparsed_calls", "repeated_calls", "failed_calls",
-                                      "group_signal", "tools")}}
+                                      "group_signal", "tools")},
+           "last_tokens": "(SELECT turns.tokens FROM turns WHERE turns.episode = episodes.seq AND turns.tokens IS NOT NULL "
+                          "ORDER BY turns.index_ DESC LIMIT 1)"}
+"""`last_tokens`: of the last message."""
 LONGEST = 500
 
 _COMPARE = {ast.Eq: "=", ast.NotEq: "<>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

@@ -21,7 +21,8 @@ class Lookout:
         if not episodes or episodes[0].phase != "train":
             return []
         try:
-            told = Evidence.of(self.spec, self.turns_allowed, **sums.recent(self.run, WINDOW))
+            recent = sums.recent(self.run, WINDOW, self.spec.train.message_cap)
+            told = Evidence.of(self.spec, self.turns_allowed, **recent)
             return self._raised.news(episodes[0].step, alarms(told), time.time())
         except Exception as error:
             print(f"the alarms of step {episodes[0].step} couldn't be worked out: {error!r}", flush=True)
