@@ -75,6 +75,16 @@ def test_a_trained_run_offers_its_base_its_checkpoints_and_held_out_tasks(tmp_pa
     assert spec.match.held_out == 5 and spec.environments[0].tasks.count == 4 and spec.name == "first-match"
 
 
+def test_a_run_whose_environment_cant_be_started_is_not_offered(tmp_path):
+    store = Store(tmp_path)
+    runs = [store.create(from_fields({"name": "one", "model": "imported", "environments": [{"id": "mine", "use": use}]}))
+            for use in ("import:openai", "catch")]
+    offered = arena_form.front(store, Launcher(store), {})["environments"]
+    assert f"run:{runs[1].id}:mine" in offered and f"run:{runs[0].id}:mine" not in offered
+    with pytest.raises(SpecError, match="import:openai"):
+        arena_form.choices(store, f"run:{runs[0].id}:mine")
+
+
 def test_the_form_makes_a_spec_that_starts(store):
     spec = arena_form.spec_of(store, form())
     assert (spec.environments[0].tasks.count, spec.environments[0].tasks.first_seed) == (5, 3)

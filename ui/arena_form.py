@@ -10,6 +10,7 @@ from backend.environments.listing import found
 from backend.errors import OrtamError, SpecError
 from backend.launcher import from_fields, matches, starters
 from backend.play import players_of
+from backend.play.keeping import NAME
 from backend.records import EnvironmentSpec, Match, RunSpec
 from backend.rewards import applying
 from backend.store import Run
@@ -93,10 +94,10 @@ def front(store, launcher, asked: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {"matches": _matches([one for one in summaries if one.match])}
     if launcher is None:
         return told
-    trained = [one for one in summaries if not one.match and one.name != "played"][:RUNS]
+    trained = [one for one in summaries if not one.match and one.name != NAME][:RUNS]
     shipped = "".join(f'<option value="{attribute(name)}">{text(entry.title)}</option>' for name, entry in CATALOG.items())
     ran = "".join(f'<option value="run:{attribute(one.id)}:{attribute(id)}">{text(one.name)} · {text(id)} · {text(one.id[:15])}'
-                  "</option>" for one in trained for id in one.environments)
+                  "</option>" for one in trained for id in _playable(store.run(one.id)))
     told["environments"] = (f'<optgroup label="That ship here">{shipped}</optgroup>'
                             + (f'<optgroup label="As a run trained in it">{ran}</optgroup>' if ran else ""))
     if like := str(asked.get("like", ""))[:200]:
@@ -105,6 +106,13 @@ def front(store, launcher, asked: dict[str, Any]) -> dict[str, Any]:
         except OrtamError as error:
             told["problem"] = shell.problem(f"No match can be set up like that one: {error}.")
     return told
+
+
+def _playable(run: Run) -> list[str]:
+    try:
+        return [asked.id for asked in matches.playable(run)]
+    except OrtamError:  # a broken spec must not hide the other runs
+        return []
 
 
 def _like(run: Run) -> dict[str, Any]:
@@ -136,6 +144,8 @@ def _matches(summaries) -> str:
 def choices(store, environment: str) -> dict[str, Any]:
     """Who can play there, which tasks there are, and who is put in first. Raises OrtamError."""
     asked, run = _where(store, environment)
+    if run and asked not in matches.playable(run):
+        raise SpecError("environment", f"{asked.use:.60} can't be started here; choose another")
     scripts = [{"kind": "script", "name": name} for name in players_of(asked.use)]
     models = _of_run(run) if run else []
     known = {model.get("model") for model in models}  # under another label, such as base

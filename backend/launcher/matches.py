@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from backend.environments.players import players
+from backend.environments.sources import check
 from backend.errors import ModelError, OrtamError, SpecError
 from backend.executors import executor
 from backend.launcher.models import check_model, is_folder, refuse_unloadable
@@ -107,6 +108,19 @@ def checkpoints(run: Run) -> list[str]:
     """Names of what a run saved that can play, the first saved first."""
     folders = [path.parent for path in (run.path / "checkpoints").glob("*/config.json")]
     return [folder.name for folder in sorted(folders, key=lambda folder: (folder / "config.json").stat().st_mtime)]
+
+
+def playable(run: Run) -> tuple[EnvironmentSpec, ...]:
+    """Its environments that a match can be played in: an import's say where its episodes came from, and are nothing to start.
+    No server is asked. Raises OrtamError where the run's spec can't be read."""
+    def starts(asked: EnvironmentSpec) -> bool:
+        try:
+            check(asked)
+            return True
+        except OrtamError:
+            return False
+
+    return tuple(filter(starts, run.spec.environments))
 
 
 def _settled(store: Store, use: str, place: int, player: PlayerSpec) -> PlayerSpec:
