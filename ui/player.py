@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backend.exchange.weighing import counted_by
 from backend.records import Episode, RewardTerm
 from ui import shell
 from ui.forks import parent
@@ -161,11 +162,13 @@ def _tabs(turns: int) -> str:
 
 
 def worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
-    """Value x weight of each term; a term that the run's spec doesn't name counts once."""
+    """Value x weight of each term."""
     known = {term.name: term for term in terms}
-    rows = [(name, score, known[name].weight if name in known else 1.0, known[name].value if name in known else "")
+    weights = counted_by(episode, terms)
+    rows = [(name, score, weights.get(name), known[name].value if name in known else "")
             for name, score in episode.scores.items()]
-    largest = max((abs(score * weight) for _, score, weight, _ in rows if score is not None), default=0) or 1
+    largest = max((abs(score * weight) for _, score, weight, _ in rows if score is not None and weight is not None),
+                  default=0) or 1
     body = "".join(_term(*row, largest) for row in rows)
     listed = f"<table><tbody>{body}</tbody></table>" if body else '<p class="o-muted">No reward term.</p>'
     advantage = '<span class="o-none">none</span>' if episode.advantage is None else number(episode.advantage, True)
@@ -177,11 +180,14 @@ def worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
         f"<dd>{advantage}</dd></div></dl></aside>")
 
 
-def _term(name: str, score: float | None, weight: float, value: str, largest: float) -> str:
+def _term(name: str, score: float | None, weight: float | None, value: str, largest: float) -> str:
     hint = attribute(f"{name}: {value}" if value else name)
     head = f'<th scope="row">{text(name)}</th>'
     if score is None:
         return (f'<tr title="{hint}: it gave no number here">{head}<td colspan="2">{number(None)}</td></tr>'
+                f'<tr class="o-share" aria-hidden="true"><td colspan="3"></td></tr>')
+    if weight is None:
+        return (f'<tr title="{attribute(name)}: how much it counts is not known">{head}<td>{number(score)}</td><td></td></tr>'
                 f'<tr class="o-share" aria-hidden="true"><td colspan="3"></td></tr>')
     worth = score * weight
     share = 50 * min(abs(worth) / largest, 1) if abs(worth) < float("inf") else 50

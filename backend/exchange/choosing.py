@@ -82,6 +82,11 @@ def group_of(text: str) -> tuple[int, int]:
     return int(step), int(group)
 
 
+def weights_of(spec: RunSpec) -> dict[str, float]:
+    """Reward term -> what it counts in a total, where the run knows."""
+    return {term.name: term.weight for term in spec.rewards}
+
+
 def tools_of(spec: RunSpec) -> dict[str, Sequence[dict[str, Any]]]:
     """Environment id -> the tools a model was offered there, as chat templates take them; only of those the catalog has."""
     return {asked.id: [tool.schema() for tool in CATALOG[asked.use].description.tools]

@@ -11,13 +11,23 @@ from typing import Any
 
 from backend.errors import OrtamError
 from backend.exchange import parquet
-from backend.exchange.conversation import Conversation, Odd, each, listed, number, split, status_of, whole, word
-from backend.records import Episode
+from backend.exchange.conversation import (
+    Conversation,
+    Odd,
+    each,
+    listed,
+    number,
+    split,
+    status_of,
+    weights,
+    whole,
+    word,
+)
 
 NOT_REWARDS = {"step", "advantage", "id", "index", "group", "num_turns", "turns", "tokens"}
 
 
-def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
+def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation]:
     for file in _files(path):
         yield from _table(file, skip) if file.suffix == ".parquet" else each(listed(file, skip), _line, skip)
 
@@ -70,9 +80,10 @@ def _line(row: Any) -> Conversation:
     else:
         raise Odd("it holds neither messages nor a prompt with its completion")
     scores = {name.removeprefix("reward_"): number(value) for name, value in row.items() if name.startswith("reward_")}
+    told = {name.removeprefix("weight_"): value for name, value in row.items() if name.startswith("weight_")}
     step = whole(row.get("step"))
     return Conversation(
         prompt, rest, phase="play" if step is None else "train", step=step or 0, task=row.get("id", row.get("task_id")),
         alike=row.get("group"), environment=word(row.get("environment")), model=word(row.get("model")),
-        status=status_of(row.get("status")) or "finished", scores=scores, total=number(row.get("reward")),
+        status=status_of(row.get("status")) or "finished", scores=scores, weights=weights(told), total=number(row.get("reward")),
         advantage=number(row.get("advantage")))

@@ -26,6 +26,14 @@ class Skip(NamedTuple):
     reason: str
 
 
+class Whole(NamedTuple):
+    """An episode that came as it was recorded."""
+
+    episode: Episode
+    weights: dict[str, float]
+    """Of the reward terms, where the file tells them."""
+
+
 class Odd(Exception):
     """Why a line can't be read, in a few words."""
 
@@ -151,6 +159,12 @@ def listed(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int, 
 def _crowded(written: bytes) -> bool:
     """Told without parsing it; a comma or a bracket in a text counts too."""
     return sum(map(written.count, (b",", b"[", b"{"))) > MOST_VALUES
+
+
+def weights(value: Any) -> dict[str, float]:
+    """Of what a file calls its weights."""
+    told = {name: number(weight) for name, weight in value.items()} if isinstance(value, dict) else {}
+    return {name: weight for name, weight in told.items() if weight is not None and isinstance(name, str)}
 
 
 def number(value: Any) -> float | None:

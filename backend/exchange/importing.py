@@ -19,14 +19,15 @@ from pydantic import BaseModel, ValidationError
 
 from backend.errors import OrtamError
 from backend.exchange import completions, evaluated, kept, openai
-from backend.exchange.conversation import Conversation, Skip
+from backend.exchange.conversation import Conversation, Skip, Whole
+from backend.exchange.weighing import IMPORTED_TERM, Weighing
 from backend.records import NAME, EnvironmentSpec, Episode, Event, Result, RewardTerm, RunSpec, TrainSettings
 from backend.store import Run, RunWriter, Store
 from backend.store.arriving import arriving, say_what_was_asked, settle
 
 
 class Reader(Protocol):
-    def read(self, path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
+    def read(self, path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Whole]:
         """What the file tells, in its order. A line that tells nothing is handed to `skip` with its number and why."""
         ...
 
@@ -163,18 +164,23 @@ class _Making:
         self.in_step: Counter[int] = Counter()
         self.environments: Counter[str] = Counter()
         self.models: Counter[str] = Counter()
-        self.terms: dict[str, float] = {}
+        self.terms: dict[str, None] = {}
+        self.weights: dict[str, float] = {}
+        """Those that the file tells."""
+        self.weighing = Weighing()
         self.unweighted = False
 
-    def episode(self, found: Conversation | Episode) -> Episode:
-        episode = found if isinstance(found, Episode) else self._of(found)
+    def episode(self, found: Conversation | Whole) -> Episode:
+        episode = found.episode if isinstance(found, Whole) else self._of(found)
+        self.weights |= {name: weight for name, weight in found.weights.items() if name in episode.scores}
+        if not (isinstance(found, Conversation) and found.unweighted):
+            self.weighing.add(episode)
         self.episodes += 1
         self.last_step = max(self.last_step, episode.step)
         self.environments[episode.environment] += 1
         self.models[episode.policy.name] += bool(episode.policy.name)
         self.sizes[episode.phase, episode.step, episode.group] += 1
-        for name in episode.scores:
-            self.terms.setdefault(name, 1.0)
+        self.terms |= dict.fromkeys(episode.scores)
         return episode
 
     def _of(self, found: Conversation) -> Episode:
@@ -184,7 +190,6 @@ class _Making:
             self.in_step[found.step] += 1
         group = self.groups[key]
         sample = self.sizes[found.phase, found.step, group]
-        self.terms |= found.weights
         self.unweighted |= found.unweighted
         prefix = {"train": "", "eval": "eval-", "play": "play-"}[found.phase]
         environment = found.environment if re.fullmatch(NAME, found.environment) else ID
@@ -204,9 +209,10 @@ class _Making:
         groups = max(Counter((phase, step) for phase, step, _ in self.sizes).values(), default=1)
         model = self.models.most_common(1)[0][0].strip()[:200] if self.models else ""
         terms = []
-        for term, weight in self.terms.items():
+        weights = self.weights | self.weighing.weights(self.weights, self.terms)
+        for term in self.terms:
             with contextlib.suppress(ValidationError):  # a name no term may have; its scores are kept all the same
-                terms.append(RewardTerm(name=term, value=IMPORTED_TERM, weight=weight))
+                terms.append(RewardTerm(name=term, value=IMPORTED_TERM, weight=weights.get(term, 1.0)))
         return RunSpec(
             name=name, model=model or "imported",
             environments=tuple(EnvironmentSpec(id=id if re.fullmatch(NAME, id) else ID, use=f"import:{format}")
@@ -217,10 +223,6 @@ class _Making:
 
     def _ids(self) -> list[str]:
         return list(dict.fromkeys(id if re.fullmatch(NAME, id) else ID for id in self.environments)) or [ID]
-
-
-IMPORTED_TERM = "None"
-"""What is known of an imported term is what it gave, not how it was worked out."""
 
 
 def _digest(value: Any) -> str:

@@ -1,5 +1,6 @@
 """jsonl and parquet: what export wrote comes back, episode by episode."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from backend.exchange import parquet
-from backend.exchange.conversation import Conversation, Odd, each, rows
+from backend.exchange.conversation import Odd, Whole, each, rows, weights
 from backend.records import Episode
 from backend.refusals import refused
 
@@ -15,7 +16,7 @@ LONGEST_NAME = 1000
 """Characters: what is held of every episode until the end."""
 
 
-def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
+def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Whole]:
     seen: set[str] = set()
     with open(path, "rb") as file:
         typed = file.read(4) == b"PAR1"
@@ -25,7 +26,7 @@ def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation 
         yield from each(rows(path, skip), lambda row: _whole(row, Episode.model_validate, seen), skip)
 
 
-def _whole(row: Any, made: Callable[[Any], Episode], seen: set[str]) -> Episode:
+def _whole(row: Any, made: Callable[[Any], Episode], seen: set[str]) -> Whole:
     """Raises Odd."""
     try:
         episode = made(row)
@@ -39,10 +40,13 @@ def _whole(row: Any, made: Callable[[Any], Episode], seen: set[str]) -> Episode:
                *(number for turn in episode.turns for number in (turn.index, turn.tokens))]
     if any(number is not None and not -2**63 <= number < 2**63 for number in counted):
         raise Odd("it holds a whole number of more than 64 bits")
+    clocks = [episode.started, episode.seconds, *(took for turn in episode.turns for took in (turn.seconds, turn.model_seconds))]
+    if any(took is not None and not math.isfinite(took) for took in clocks):
+        raise Odd("it holds a time that is no number")
     if len({turn.index for turn in episode.turns}) < len(episode.turns):
         raise Odd("two of its turns have the same index")
     seen.add(episode.id)
-    return episode
+    return Whole(episode, weights(row.get("weights")))
 
 
 def _first(error: Exception) -> str:

@@ -8,13 +8,13 @@ which the file's metadata says and `episode` undoes.
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from backend.errors import OrtamError
 from backend.exchange import pages
-from backend.exchange.choosing import Choice
+from backend.exchange.choosing import Choice, weights_of
 from backend.exchange.conversation import LONGEST
 from backend.records import Episode
 from backend.store import Run, codec
@@ -34,6 +34,9 @@ AS_DICTIONARIES = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PA
 SAID = {b"ortam": b"1", b"ortam.text": b"U+E0FF and four hex digits stand for a character UTF-8 can't hold or U+E0FF itself",
         b"ortam.json": b"task, policy, parent, prompt, start_facts, facts, scores, judged, fault and arguments are JSON"}
 
+WEIGHTS = b"ortam.weights"
+"""What each of the run's reward terms counts in a total, as JSON."""
+
 AS_JSON = ("task", "policy", "parent", "prompt", "start_facts", "facts", "scores", "judged", "fault")
 TURN_AS_JSON = ("arguments", "facts", "fault")
 
@@ -42,7 +45,7 @@ def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
     import pyarrow.parquet
 
     terms = list(dict.fromkeys([*(term.name for term in choice.run.spec.rewards), *_last_terms(choice.run)]))
-    schema = _schema(terms)
+    schema = _schema(terms, weights_of(choice.run.spec))
     n = 0
     rows: list[dict[str, Any]] = []
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -65,7 +68,16 @@ def written(path: Path, skip: Callable[[int, str], None]) -> Iterator[tuple[int,
     with opened(path) as file:
         if b"ortam" not in (file.schema_arrow.metadata or {}):
             raise OrtamError(f"{path.name} wasn't written by python -m backend export")
-        yield from rows(file, skip)
+        weights = _weights(file.schema_arrow.metadata)
+        for number, row in rows(file, skip):
+            yield number, row | {"weights": weights}
+
+
+def _weights(metadata: Mapping[bytes, bytes]) -> Any:
+    try:
+        return json.loads(metadata.get(WEIGHTS, b"null"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def rows(file: Any, skip: Callable[[int, str], None]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -123,7 +135,9 @@ def _weight(values: Any) -> int:
         return objects + (compute.sum(lengths.cast(pyarrow.int64())).as_py() or 0)
     if types.is_struct(kind):
         return objects + sum(map(_weight, values.flatten()))
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or types.is_map(kind):
+    if types.is_map(kind):
+        return objects + _weight(values.keys) + _weight(values.items)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return objects + _weight(values.flatten())
     return objects + values.nbytes
 
@@ -156,7 +170,7 @@ def _column(term: str) -> str:
     return codec.escape(f"score_{term}")
 
 
-def _schema(terms: list[str]):
+def _schema(terms: list[str], weights: Mapping[str, float]):
     import pyarrow as pa
 
     text, number, whole, yes = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -171,7 +185,7 @@ def _schema(terms: list[str]):
               *((_column(term), number) for term in terms), ("total", number), ("advantage", number),
               ("tokens", whole), ("started", number), ("seconds", number), ("fault", text), ("judged", text),
               ("seed_text", text), ("turns", pa.list_(turn))]
-    return pa.schema(fields, SAID)
+    return pa.schema(fields, SAID | {WEIGHTS: json.dumps(weights).encode()})
 
 
 def _row(episode: Episode, terms: list[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A line an episode: `prompt` and `completion` as messages with tool calls and tool messages, `tools` as the model was
 offered them where the catalog knows them, and beside them id, step, group, status, `reward` (the total), `advantage` and
-`reward_<term>`. What the token budget cut is left out, as the model learnt nothing from it, and so are pictures. Text goes
+`reward_<term>`, and for a term of the run `weight_<term>`, what it counts in the total. What the token budget cut is left out, as the model learnt nothing from it, and so are pictures. Text goes
 to tokenizers, so a lone surrogate becomes U+FFFD here; jsonl keeps it.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from backend.exchange.choosing import Choice, tools_of
+from backend.exchange.choosing import Choice, tools_of, weights_of
 from backend.exchange.messages import completion
 from backend.exchange.writing import write_lines
 from backend.records import Episode
@@ -29,7 +29,8 @@ def write(choice: Choice, path: Path, told: Callable[[int], None]) -> int:
 def lines(choice: Choice) -> Iterator[str]:
     tools = tools_of(choice.run.spec)
     terms = [term.name for term in choice.run.spec.rewards]
-    return (line(row(episode, tools, terms)) for episode in choice.episodes())
+    weights = {f"weight_{name}": weight for name, weight in weights_of(choice.run.spec).items()}
+    return (line(row(episode, tools, terms) | weights) for episode in choice.episodes())
 
 
 def row(episode: Episode, tools: Mapping[str, Sequence[dict[str, Any]]], terms: Sequence[str]) -> dict[str, Any]:
