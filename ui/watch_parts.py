@@ -30,7 +30,7 @@ def address(page: str, **asked) -> str:
 
 def origin(spec: RunSpec) -> str:
     """How its episodes came about where no trainer of this machine played them; "" for a run that was launched."""
-    if all(environment.use.startswith("import:") for environment in spec.environments):
+    if spec.imported:
         return "imported"
     return "played by hand and by scripts" if spec.model == BY else ""
 

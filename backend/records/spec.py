@@ -266,6 +266,11 @@ class RunSpec(Asked):
         """The model, or who plays the match."""
         return " · ".join(self.match.labels()) if self.match else self.model
 
+    @property
+    def imported(self) -> bool:
+        """Its episodes came out of a file, and its settings were never used."""
+        return all(environment.use.startswith("import:") for environment in self.environments)
+
     @model_validator(mode="after")
     def a_run_has_a_model_and_a_match_players(self):
         if self.match is None and not self.model.strip():

@@ -38,6 +38,8 @@ def unscored(told: Evidence) -> Iterator[Alarm]:
 
 def truncated(told: Evidence) -> Iterator[Alarm]:
     """By the cap on one message where that cut them, else by the token budget."""
+    if told.imported:
+        return
     cut, condition = added(told.lately, "clipped"), "clipped"
     if cut is None:
         cut, condition = together(told.lately, "statuses")["truncated"], "status == 'truncated'"

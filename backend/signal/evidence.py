@@ -133,6 +133,8 @@ class Evidence:
     """Tokens of one message, where the spec sets such a cap."""
     capped: Mapping[str, int] = field(default_factory=dict)
     """By environment, how many of the cut episodes that cap cut."""
+    imported: bool = False
+    """What cut its episodes is not known then."""
 
     @classmethod
     def of(cls, spec: RunSpec, turns_allowed: Mapping[str, int], *, lately: Sequence[Mapping[str, Any]],
@@ -142,7 +144,7 @@ class Evidence:
         reasons = tuple(Unscored(**row) for row in unscored)
         return cls(tallies(lately), tallies(before), tallies(start), reasons, spec.rewards, turns_allowed,
                    spec.train.max_completion_tokens, spec.train.message_cap,
-                   {row["environment"]: row["episodes"] for row in capped})
+                   {row["environment"]: row["episodes"] for row in capped}, spec.imported)
 
     @property
     def environments(self) -> list[str]:

@@ -29,6 +29,8 @@ def invalid(told: Evidence) -> Iterator[Alarm]:
 
 
 def truncated(told: Evidence) -> Iterator[Alarm]:
+    if told.imported:
+        return
     if told.message_cap is not None:
         yield from _caused(told, "all truncated", "truncated_groups", "had every episode cut by a limit on tokens.",
                            f"Raise the cap of {told.message_cap:,} a message, or the token budget, whichever cut them.")
