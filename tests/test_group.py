@@ -17,6 +17,7 @@ from tests.test_replay import seen
 from tests.test_viewers import HOSTILE
 from ui.episodes import group_address
 from ui.group import Asked, answer, compared, moments
+from ui.in_step import how_it_ended
 
 
 def game(sample: int, words: str, status="lost", total: float | None = 0.0, **more) -> Episode:
@@ -37,6 +38,20 @@ def sentence(*episodes: Episode, learnt=True) -> str:
 
 def told(*episodes: Episode) -> str:
     return parted(parting(episodes), len(episodes))
+
+
+def test_only_turns_that_were_played_stand_beside_the_limit():
+    def refused(kind, **more):
+        return Turn(index=9, fault=Fault(where="model", kind=kind, message="no"), **more)
+
+    whole = game(0, "crane !slate plaid")
+    whole = whole.model_copy(update={"stop": "over", "turns": (
+        *whole.turns, refused("after_the_end", tool="guess"), refused("no_turns_left", tool="guess"),
+        refused("unparsed_call", said="<tool_call"), Turn(index=10, said="Well played."))})
+    assert whole.turns_played == 3, "a refused call uses a turn"
+    assert "ended after 3 turns: over" in how_it_ended(whole)
+    assert Turn(index=0, said="42", result="Right.").played, "so does an answer in words"
+    assert "ended after 1 message" in how_it_ended(whole.model_copy(update={"turns": whole.turns[-1:]}))
 
 
 # ------------------------------------------------------------------------------------------------------ the sentence

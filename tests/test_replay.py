@@ -247,6 +247,16 @@ def test_pages_of_the_list(run):
     assert len(rows(last)) == 20 and 'aria-current="page">3</a>' in last["list"]
 
 
+def test_the_list_counts_the_turns_that_were_played_and_names_the_rest_apart(run):
+    late = Fault(where="model", kind="after_the_end", message="The game is over.")
+    turns = [Turn(index=0, tool="guess", result="ok"), Turn(index=1, tool="guess", fault=late),
+             Turn(index=2, said="Thanks for playing.")]
+    record(run, played("1-0-0", turns=turns), played("1-0-1", sample=1, turns=turns[:1]))
+    listed = re.findall(r'<td class="o-right o-col-m">(\d+(?: <small.*?</small>)?)</td><td class="o-right o-col-m">',
+                        ask(run)["list"])
+    assert "1" in listed and sum(">+2</small>" in cell and cell.startswith("1 ") for cell in listed) == 1
+
+
 def test_an_unscored_episode_is_not_a_zero_in_the_list(run):
     record(run, played(status="env_error", total=None, advantage=None, scores={"win": None}, turns=[]))
     assert "not scored" in ask(run)["list"] and "0.00" not in ask(run)["list"]

@@ -101,7 +101,8 @@ def _cell(column: Column, group: int, viewer_name: str, open_: bool) -> str:
     last = len(episode.turns)
     fault = (f'<p class="o-seat-fault" title="{attribute(episode.fault.message[:400])}">{text(episode.fault.kind)}</p>'
              if episode.fault else "")
-    said = f"{column.label}, task {group + 1}: {game.status.replace('_', ' ')} in {counted(last, 'turn')}; replay it"
+    said = (f"{column.label}, task {group + 1}: {game.status.replace('_', ' ')} in "
+            f"{counted(episode.turns_played, 'turn')}; replay it")
     return (
         f'<figure class="o-seat" data-last="{last}" data-id="{named(game.id)}">'
         f'<a class="o-seat-board" href="{attribute(address)}" aria-label="{attribute(said)}">{_frames(episode, viewer_name)}</a>'

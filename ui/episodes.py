@@ -35,6 +35,8 @@ class Listing:
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Why a view lists it."""
     notes: Mapping[str, Note] = field(default_factory=dict)
+    unplayed: Mapping[str, int] = field(default_factory=dict)
+    """Of the turns of a row those that weren't played."""
     hint: str = ""
 
 
@@ -77,7 +79,7 @@ def _listing(run, asked: Asked) -> Listing:
         notes = run.notes()
     except OrtamError as error:  # a broken file of notes must not hide the episodes
         notes, hint = {}, f"Notes and tags aren't shown: {error}. {hint}"
-    return Listing(rows, found, excerpts, reasons, notes, hint)
+    return Listing(rows, found, excerpts, reasons, notes, run.unplayed(rows), hint)
 
 
 def within(asked: Asked, found: int) -> Asked:
@@ -182,11 +184,20 @@ def _row(row: EpisodeRow, mixed: bool, asked: Asked, listing: Listing) -> str:
         shell.chip(row.status),
         f'<a class="o-link o-mono" href="{address}" data-go="row">{text(row.id[:80])}</a> {phase}{environment}{fault}'
         f"{_said_of(listing.notes.get(row.id))}",
-        f"{row.step:,}", _group_link(row, asked), f"{row.turns:,}", tokens, f'<div class="o-badges">{terms}</div>',
+        f"{row.step:,}", _group_link(row, asked), _turns_played(row, listing.unplayed.get(row.id, 0)), tokens,
+        f'<div class="o-badges">{terms}</div>',
         number(row.total), advantage(row.advantage))
     drawn = "".join(f'<td class="{css}">{cell}</td>' for (_, _, css), cell in zip(COLUMNS, cells, strict=True))
     under = _under(address, listing.reasons.get(row.id, ""), excerpt)
     return f'<tr data-id="{named(row.id)}"{here}{" class=o-above" * bool(under)}>{drawn}</tr>{under}'
+
+
+def _turns_played(row: EpisodeRow, unplayed: int) -> str:
+    """As the limit counts them; the messages and calls besides stand apart."""
+    if not unplayed:
+        return f"{row.turns:,}"
+    told = "and 1 message or call that wasn't played" if unplayed == 1 else f"and {unplayed:,} messages or calls that weren't played"
+    return f'{row.turns - unplayed:,} <small class="o-muted" title="{told}">+{unplayed:,}</small>'
 
 
 def _said_of(note: Note | None) -> str:

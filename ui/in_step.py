@@ -36,8 +36,9 @@ def _line(turn: Turn, with_answer: bool) -> str:
 
 
 def how_it_ended(episode: Episode) -> str:
-    turns = len(episode.turns)
+    played = episode.turns_played
+    after = counted(played, "turn") if played else counted(len(episode.turns), "message")
     why = f": {text(episode.stop[:80])}" if episode.stop else ""
-    return f'<span class="o-how">ended after {counted(turns, "turn")}{why}</span>'
+    return f'<span class="o-how">ended after {after}{why}</span>'
 
 

@@ -63,6 +63,15 @@ class Turn(Kept):
     cut: bool = False
     """Executed at the environment, but cut from the transcript the model learns from by the token budget."""
 
+    @property
+    def played(self) -> bool:
+        """Whether it used up one of the allowed turns: a call, refused or not, or an answer in words, before the end. Not a
+        message that holds neither, and no call when nothing could be played any more."""
+        kind = self.fault.kind if self.fault else None
+        if kind in NEVER_PLAYED or kind == "unparsed_call":
+            return False
+        return self.tool is not None or self.result is not None or kind is not None
+
 
 class Judged(Kept):
     """What a judge made of an episode."""
@@ -134,6 +143,11 @@ class Episode(Kept):
     judged: dict[str, Judged] = {}
     """By reward term, for the terms that ask a judge."""
     turns: tuple[Turn, ...] = ()
+
+    @property
+    def turns_played(self) -> int:
+        """Of those that were allowed."""
+        return sum(turn.played for turn in self.turns)
 
 
 class MetricPoint(Kept):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backend.errors import EpisodeNotFound, OrtamError, SpecError
-from backend.records import Episode, EpisodeStatus, Event, Judged, MetricPoint
+from backend.records import NEVER_PLAYED, Episode, EpisodeStatus, Event, Judged, MetricPoint
 from backend.store import codec, indexing, words
 from backend.store.filters import conditions
 from backend.store.sorting import order, past, sort_keys
@@ -18,6 +18,8 @@ from backend.store.where import COLUMNS, to_sql
 
 ROW = ("seq, id, phase, step, attempt, group_, sample, environment, task, seed, policy, status, stop, total, "
         "advantage, turns, tokens, started, seconds, fault, facts, scores")
+_UNPLAYED = (f"coalesce(json_extract(fault, '$.kind') IN ({', '.join(map(repr, sorted(NEVER_PLAYED)))}, 'unparsed_call'), "
+             "tool IS NULL AND result IS NULL)")
 ALL = "1"
 """The condition that every episode meets."""
 ROW_OF = ", ".join(f"episodes.{name}" for name in ROW.split(", "))
@@ -43,7 +45,7 @@ class EpisodeRow(NamedTuple):
     total: float | None
     advantage: float | None
     turns: int
-    """How many."""
+    """How many, those that weren't played among them."""
     tokens: int | None
     started: float
     seconds: float | None
@@ -193,6 +195,12 @@ class Reading:
         if not sought or not sought.wanted or not seqs:
             return {}
         return self._ask(lambda connection: indexing.excerpts(connection, seqs, sought)) or {}
+
+    def unplayed(self, seqs: Sequence[int]) -> dict[int, int]:
+        """Of these episodes those with turns that weren't played, as `Turn.played` says, and how many."""
+        rows = self.rows(f"SELECT episode, count(*) FROM turns WHERE episode IN ({', '.join('?' * len(seqs))}) AND "
+                         f"{_UNPLAYED} GROUP BY episode", seqs)
+        return dict(map(tuple, rows))
 
     def known(self, kind: str) -> list[str]:
         """`tool`, `policy` or `fault`: the names that were met so far."""

@@ -291,6 +291,11 @@ class Run:
         ids = {row.seq: row.id for row in rows}
         return {ids[seq]: found for seq, found in self._reading.excerpts(list(ids), find).items()}
 
+    def unplayed(self, rows: Sequence[EpisodeRow]) -> dict[str, int]:
+        """By episode id, how many of its turns weren't played; those of which all were played are left out."""
+        ids = {row.seq: row.id for row in rows}
+        return {ids[seq]: turns for seq, turns in self._reading.unplayed(list(ids)).items()}
+
     def standouts(self, view: str, where: str | None = None, **filters: Any) -> Standouts:
         """What is worth a look, as store/instructive.py says: advantage, surprising, suspects, unscored or longest."""
         condition, parameters = self._reading.condition(self._terms(where, ""), where, None, self._tagged(filters))
