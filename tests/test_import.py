@@ -225,7 +225,8 @@ KEPT = {"id": "a", "phase": "train", "step": 1, "group": 0, "sample": 0, "enviro
 
 @pytest.mark.parametrize("odd", [
     {"step": 10**30}, {"group": 10**30}, {"attempt": -2**64}, {"tokens": 10**30}, {"turns": [{"index": 2**63}]},
-    {"turns": [{"index": 0, "tokens": 10**30}]}, {"turns": [{"index": 0}, {"index": 0}]}, {"turns": None}])
+    {"turns": [{"index": 0, "tokens": 10**30}]}, {"turns": [{"index": 0}, {"index": 0}]}, {"turns": None},
+    {"started": float("nan")}, {"seconds": float("inf")}])
 def test_an_episode_no_file_can_hold_is_skipped_by_its_number_and_takes_no_other_with_it(store, tmp_path, odd):
     rows = [KEPT | {"id": "before"}, KEPT | odd, KEPT | {"id": "after"}]
     brought = bring(store, lines_file(tmp_path / "x.jsonl", rows), "jsonl")
@@ -243,6 +244,15 @@ def test_a_table_that_only_says_it_was_exported_is_skipped_row_by_row(store, tmp
     parquet.write_table(table.replace_schema_metadata({b"ortam": b"1"}), tmp_path / "x.parquet")
     brought = bring(store, tmp_path / "x.parquet", "parquet")
     assert (brought.episodes, [skip.line for skip in brought.skipped]) == (1, [2, 3, 4, 5])
+
+
+def test_a_map_among_the_columns_is_no_hindrance(store, tmp_path):
+    import pyarrow
+    from pyarrow import parquet
+
+    more = pyarrow.array([[("a", "b")], None], pyarrow.map_(pyarrow.string(), pyarrow.string()))
+    parquet.write_table(pyarrow.table({"completion": ["a", "b"], "more": more}), tmp_path / "x.parquet")
+    assert bring(store, tmp_path / "x.parquet", "trl").episodes == 2
 
 
 def test_a_row_with_a_date_no_calendar_has_is_skipped_alone(store, tmp_path):

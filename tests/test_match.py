@@ -272,6 +272,15 @@ def test_an_endpoint_that_gives_no_answer_is_given_up_and_the_others_play_on(sto
     assert game(run, 3, 1).status == "won"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_log_that_can_not_be_written_ends_no_match(store):
+    run = store.create(asked(RANDOM, name="full"))
+    with open("/dev/full", "w") as full:
+        subprocess.run([sys.executable, "-m", "backend.trainer", str(run.path)], cwd=Path(__file__).parents[1], stdout=full,
+                       stderr=full, timeout=120)
+    assert run.result().status == "finished"
+
+
 def test_when_nobody_can_play_the_match_has_failed(store):
     run = played(store, {"kind": "endpoint", "url": "http://127.0.0.1:9/v1", "model": "m", "key_from": "NOT_SET_ANYWHERE"})
     assert run.status() == "failed" and "NOT_SET_ANYWHERE, which isn't set" in run.result().reason and not run.games()
@@ -280,6 +289,7 @@ def test_when_nobody_can_play_the_match_has_failed(store):
 @pytest.mark.parametrize(("way", "status", "fault"), [
     ("busy at first", "won", None), ("odd settings", "won", None), ("words", "lost", None),
     ("bad arguments", "out_of_turns", "wrong_arguments"), ("not json", "cancelled", "no_answer"),
+    ("too long", "cancelled", "no_answer"),
     ("calls that are none", "lost", None), ("half a sign", "won", None)])
 def test_what_an_endpoint_does_wrong_is_told_as_it_was(store, monkeypatch, way, status, fault):
     monkeypatch.setattr("backend.trainer.endpoint.PAUSES", (0.01,))

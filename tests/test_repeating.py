@@ -177,6 +177,7 @@ def test_what_the_record_alone_rules_out():
     assert "there is no turn 2: the episode has 1" in unrepeatable(of(move), 2)
     assert "imported" in unrepeatable(of(move, policy=Policy(kind="import")), 1)
     assert "neither its seed nor its task" in unrepeatable(of(move, seed=None), 1)
+    assert "its seed 2147483648 isn't one" in unrepeatable(of(move, seed=2**31), 1)
     assert unrepeatable(of(move, broke), 1) == "" and "environment failed in turn 2" in unrepeatable(of(move, broke), 2)
     assert "over at turn 2" in unrepeatable(of(move, late), 2)
     assert "no tool was called in turn 2" in unrepeatable(of(move, Turn(index=1, said="bye")), 2)

@@ -1,13 +1,15 @@
 /* How a page asks the server, and what it says while no answer comes. */
 (() => {
   class Unanswered extends Error {}
-  const SOON = 2000, LATE = 10000;   // ms
+  const SOON = 2000, LATE = 10000, LONG = 20000;   // ms
+  let failure = "";   // why the last question that was answered has no answer
 
   /* The page's functions on the server. Those of Gradio give undefined where no answer came; these fail. */
   window.ortamAnswers = (server) => new Proxy(server, {
     get: (functions, name) => typeof functions[name] !== "function" ? functions[name] : async (asked) => {
       const answer = await functions[name](asked);
-      if (answer === undefined) throw new Unanswered(`${String(name)} wasn't answered`);
+      failure = answer?.failed ?? "";
+      if (answer === undefined || failure) throw new Unanswered(failure || `${String(name)} wasn't answered`);
       return answer;
     },
   });
@@ -29,7 +31,7 @@
     const now = await fetch(`${root}${api_prefix}/app_id`).then((answer) => answer.json()).catch(() => null);
     return Boolean(now) && now.app_id !== app_id;
   };
-  window.ortamUnanswered = (remedy, again) => problem("The server doesn't answer.", remedy,
+  window.ortamUnanswered = (remedy, again) => failure ? problem(failure, "", again) : problem("The server doesn't answer.", remedy,
     again && (async () => await anew() ? location.reload() : again()));
 
   /* Asks again and again for as long as `root` is in the page: `ask()` once, then after `pause()` ms; rarely while nobody looks
@@ -44,6 +46,9 @@
       if (asking) { again = true; return; }
       clearTimeout(timer);
       asking = true;
+      const tell = () => away.replaceChildren(window.ortamUnanswered(
+        "This page keeps trying; runs go on meanwhile. If it stays away, start python app.py again."));
+      const late = setTimeout(tell, LONG);
       try {
         await ask();
         misses = 0;
@@ -52,10 +57,9 @@
         if (!(error instanceof Unanswered)) console.error(error);
         misses += 1;
         if (misses > 1 && await anew()) return location.reload();
-        if (misses === 2) {
-          away.append(window.ortamUnanswered("This page keeps trying; runs go on meanwhile. If it stays away, start python app.py again."));
-        }
+        if (misses === 2 || failure) tell();
       }
+      clearTimeout(late);
       asking = false;
       if (again) { again = false; return now(); }
       const wait = misses ? Math.min(LATE, SOON * misses) : pause();

@@ -173,8 +173,13 @@
       if (this.left || this.empty) return;
       const first = !this.plot.data;
       if (first) this.plot.replaceChildren();
-      await window.Plotly.react(this.plot, figure.traces(this), figure.layout(this), { displayModeBar: false, responsive: false, showTips: false,
-        doubleClick: false });
+      try {
+        await window.Plotly.react(this.plot, figure.traces(this), figure.layout(this), { displayModeBar: false, responsive: false, showTips: false,
+          doubleClick: false });
+      } catch (error) {   // values near the largest a number can be
+        this.plot.textContent = `These numbers can't be drawn (${error.message}).`;
+        return;
+      }
       if (!first) return;
       this.plot.on("plotly_relayout", (changed) => { if (this.zoomed(changed)) this.draw(); });
       this.plot.on("plotly_doubleclick", () => { this.zoom = {}; this.draw(); });

@@ -40,9 +40,10 @@ def begun(store, ref: str, rewards: str = "", may_launch: bool = True) -> dict[s
         run = store.run(ref or "latest")
         spec = run.spec
         own = spec.rewards or launching.default_terms(spec.environments)
+        played = run.count_episodes(phase="train")
     except OrtamError as error:
         return {"gone": shell.empty("There is no such run", terms.sentence(error), ("See all runs", "/"))}
-    if not run.count_episodes(phase="train"):
+    if not played:
         return {"gone": parts.head(run.id, spec, False) + shell.empty(
             "Nothing to re-price yet", "This run has no training episodes. Come back once it has played a step.",
             ("Watch the run", f"/run?{urlencode({'id': run.id})}"))}
@@ -65,10 +66,10 @@ def priced(store, asked: dict[str, Any]) -> dict[str, Any]:
         run = store.run(str(asked.get("run", "")))
         spec = run.spec
         told = reprice(run, terms.terms_of({**asked, "rewards": given}))
+        shown, lines = drawn(run.path, told)
     except OrtamError as error:
         return {"problems": [terms.place(error, given)]}
     same = given == terms.plain(spec.rewards)
-    shown, lines = drawn(run.path, told)
     return {"summary": parts.summary(run.id, told, same), "table": parts.table(told),
             "moved": parts.moved(run.id, told, same, len(spec.environments) > 1), "charts": shown, "lines": lines}
 

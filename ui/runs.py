@@ -4,6 +4,7 @@ The browser asks `look` now and then, with a mark of what it shows; an answer to
 """
 
 import hashlib
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def spark(means: list[float | None], width: int = 88, height: int = 24, most: in
         part = [v for v in means[start:start + stretch] if v is not None]
         values.append(sum(part) / len(part) if part else None)
     known = [v for v in values if v is not None]
-    if len(known) < 2:
+    if len(known) < 2 or not math.isfinite(max(known) - min(known)):
         return ""
     low, span = min(known), (max(known) - min(known)) or 1.0
     across = width - 6

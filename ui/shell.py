@@ -5,11 +5,16 @@ the scripts are put into the served HTML itself: the frame stands before Gradio 
 flash.
 """
 
+import functools
 import gzip
 import hashlib
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
+
+from backend.errors import OrtamError
 
 HERE = Path(__file__).parent
 
@@ -41,7 +46,25 @@ def html(value: str = "", scripts: Sequence[str] = (), **kwargs):
 
     classes = ["o-plain", *kwargs.pop("elem_classes", [])]
     return gr.HTML(value, apply_default_css=False, padding=False, container=False, elem_classes=classes,
-                   js_on_load=_begin(scripts) if scripts else None, **kwargs)
+                   js_on_load=_begin(scripts) if scripts else None,
+                   server_functions=[*map(_answered, kwargs.pop("server_functions", ()))] or None, **kwargs)
+
+
+def _answered(work: Callable[[dict], Any]) -> Callable[[dict], Any]:
+    """What can't be answered is said on the page: Gradio would only send no answer."""
+
+    @functools.wraps(work)
+    def asked(question: dict) -> Any:
+        try:
+            return work(question)
+        except OrtamError as error:
+            return {"failed": str(error)}
+        except Exception as error:
+            traceback.print_exc()
+            return {"failed": f"This couldn't be worked out ({type(error).__name__}: {str(error)[:200]}). Where a run's folder "
+                              "was changed by hand, put back a whole copy; else the server's log says where it went wrong."}
+
+    return asked
 
 
 def _begin(scripts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ window.ortamSketch = (traces, { xaxis, yaxis, margin }, box) => {
   const low = values.reduce((a, b) => Math.min(a, b), Infinity), top = values.reduce((a, b) => Math.max(a, b), -Infinity);
   const aside = (top - low || 1) / 18;
   const [from, to] = yaxis.range ?? [low - aside, top + aside], [first, last] = xaxis.range;
+  if (!(last > first && to > from && Number.isFinite(to - from))) return "";
   const place = (x, y) => `${(wide * (x - first) / (last - first)).toFixed(1)} ${(high * (to - level(y)) / (to - from)).toFixed(1)}`;
   const paths = lines.map(({ x, y, fill, fillcolor, line }) => {
     let pen = "M";

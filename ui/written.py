@@ -17,6 +17,9 @@ from backend.store import codec
 HEAD, TAIL = 4000, 1000
 """Characters of a long text that show before anyone asks for the middle."""
 
+DUST = 1e-6
+"""Rewards and advantages below it come of rounding."""
+
 BITMAP = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 """The only pictures that are drawn: surely a bitmap, and inside the page. Whatever else a data: URL can be is text."""
 
@@ -90,11 +93,13 @@ def as_json(value: Any) -> str:
 
 
 def number(value: float | None, signed: bool = False, digits: int = 2) -> str:
-    """`1.25`, `−0.10`, `+1.42`; small values keep two figures; None is a hatched 'not scored', never 0."""
+    """`1.25`, `−0.10`, `+1.42`; small values keep two figures, what rounding left of nothing is 0; None is a hatched
+    'not scored', never 0."""
     if value is None:
         return '<span class="o-none">not scored</span>'
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    value = 0.0 if abs(value) < DUST else value
     size = abs(value)
     shown = f"{size:.{digits}f}"
     if 0 < size < 10 ** -digits:
@@ -107,7 +112,7 @@ def number(value: float | None, signed: bool = False, digits: int = 2) -> str:
 
 def seconds(value: float | None) -> str:
     """`50 ms`, `0.8 s`, `2 min 5 s`, `1 h 12 min`."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return "time not known"
     if value < 0.1:
         return f"{value * 1000:.0f} ms"

@@ -12,7 +12,7 @@ from typing import Any
 from backend.environments import Source, Task
 from backend.environments.playthrough import Playthrough
 from backend.errors import CannotRepeat, OrtamError
-from backend.records import NEVER_PLAYED, EnvironmentSpec, Episode, TaskSelection, Turn
+from backend.records import NEVER_PLAYED, SEEDS, EnvironmentSpec, Episode, TaskSelection, Turn
 
 LISTED = re.compile(r"(?P<split>.+?)/(?P<index>\d{1,10})(?: .*)?", re.DOTALL)
 """The key of a task that stands in a list, such as `train/5 two sum`."""
@@ -60,6 +60,8 @@ def unrepeatable(episode: Episode, turns: int) -> str:
         return "it was imported, so its environment isn't known; fork an episode that was played here"
     if episode.seed is None and episode.task is None:
         return "neither its seed nor its task was recorded, so the same game can't be begun again"
+    if episode.seed is not None and not 0 <= episode.seed < SEEDS:
+        return f"its seed {episode.seed} isn't one that a spec can name (0 to {SEEDS - 1})"
     for k, turn in enumerate(episode.turns[:turns], 1):
         if turn.done or (turn.fault and turn.fault.kind in NEVER_PLAYED):
             return f"the episode is over at turn {k}; fork it before that"

@@ -20,6 +20,7 @@ from backend.records.episode import (
 )
 from backend.records.spec import (
     NAME,
+    SEEDS,
     Asked,
     CheckpointPlayer,
     EndpointPlayer,
@@ -44,6 +45,6 @@ __all__ = [
     "Asked", "CheckpointPlayer", "ENDED", "EndpointPlayer", "EnvironmentSpec", "Episode", "EpisodeStatus",
     "Evaluation", "Event", "FactValue", "Fault", "Fork", "GenerationSettings", "JudgeSettings", "Judged", "Kept",
     "Match", "MetricPoint", "ModelPlayer", "NAME", "NEVER_PLAYED", "Parent", "PlayerSpec", "Policy", "Resources",
-    "Result", "RewardTerm", "RunSpec", "RunStatus", "ScriptPlayer", "TaskSelection", "TrainSettings", "Turn",
+    "Result", "RewardTerm", "RunSpec", "RunStatus", "SEEDS", "ScriptPlayer", "TaskSelection", "TrainSettings", "Turn",
     "UNSCORED", "WarmUp",
 ]

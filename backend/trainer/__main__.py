@@ -13,6 +13,7 @@ import time
 import traceback
 import warnings
 from pathlib import Path
+from typing import Any
 
 from backend.errors import EnvironmentError_, OrtamError
 from backend.records import Event, Fault, Result
@@ -25,10 +26,30 @@ def main(argv: list[str] | None = None) -> int:
     folder = parser.parse_args(argv).folder.resolve()
     run = Store(folder.parent).run(folder.name)
     stop = StopAsked(run)
-    if int(os.environ.get("RANK", "0")):  # accelerate's name for the process's place; 0 or absent is the first
-        return _guarded(run, None, stop)
-    with contextlib.closing(run.writer()) as writer, writer.hold_lock():
-        return _guarded(run, writer, stop)
+    with contextlib.redirect_stdout(Unbroken(sys.stdout)), contextlib.redirect_stderr(Unbroken(sys.stderr)):
+        if int(os.environ.get("RANK", "0")):  # accelerate's name for the process's place; 0 or absent is the first
+            return _guarded(run, None, stop)
+        with contextlib.closing(run.writer()) as writer, writer.hold_lock():
+            return _guarded(run, writer, stop)
+
+
+class Unbroken:
+    """A log whose disk is full must not end a run: what it can't take is lost."""
+
+    def __init__(self, log: Any):
+        self._log = log
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._log.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._log.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
 
 
 class StopAsked:

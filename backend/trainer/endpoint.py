@@ -18,6 +18,8 @@ PAUSES = (1.0, 4.0)
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP answers that another try may change."""
 
+LARGEST = 16_000_000
+"""Bytes of an answer."""
 MOST_TOKENS = 10**9
 """In one answer; a count beyond it, or below 0, isn't believed."""
 
@@ -81,12 +83,23 @@ class Endpoint:
             body = {"model": self.player.model, "messages": messages, **sent}
             if tools:
                 body["tools"] = tools
-            answer = await self._client.post(address, json=body)
+            answer = await self._whole(address, body)
             if answer.status_code == 400:
                 self._give_in(answer.text)
             if answer.status_code != 400 or self._settings(room) == sent:
                 return answer
         return answer
+
+    async def _whole(self, address: str, body: dict[str, Any]):
+        import httpx
+
+        told = bytearray()
+        async with self._client.stream("POST", address, json=body) as answer:
+            async for part in answer.aiter_bytes():
+                told += part
+                if len(told) > LARGEST:
+                    raise SpeakerFailed(f"its answer is longer than {LARGEST // 1_000_000} MB")
+        return httpx.Response(answer.status_code, content=bytes(told))
 
     def _settings(self, room: int) -> dict[str, Any]:
         """As they are sent now; another game's refusal may change them while this one's is under way."""

@@ -1,10 +1,16 @@
 """What all pages do alike, in a real browser: they say when the server is away and go on when it is back; keys; dialogs."""
 
+import contextlib
 import json
 import re
+import sqlite3
 
 import pytest
 from playwright.sync_api import expect
+
+from backend.store import Store
+from tests.test_compare import recorded, spec
+from tests.test_compare_page import steps
 
 ASKS_AGAIN = """async times => { for (; times; times--) {
     document.dispatchEvent(new Event("visibilitychange"));
@@ -57,6 +63,16 @@ def test_what_is_asked_once_is_tried_again_by_a_button(shared_application, page,
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("alert").filter(has_text="The server doesn't answer.")).to_have_count(0)
     assert not seen.errors
+
+
+def test_what_the_server_can_not_work_out_is_said_as_that_and_not_as_a_server_that_is_away(shared_application, page):
+    run = recorded(Store(shared_application.runs), steps(1, 2), spec(name="spoilt"))
+    with contextlib.closing(sqlite3.connect(run.path / "run.db", isolation_level=None)) as file:
+        file.execute("UPDATE episodes SET turns = 'many'")
+    page.goto(f"{shared_application.url}/episode?run={run.id}")
+    said = page.get_by_role("alert")
+    expect(said).to_contain_text("put back a whole copy")
+    expect(said).not_to_contain_text("doesn't answer")
 
 
 @pytest.mark.parametrize("address", ["/", "/environments"])
