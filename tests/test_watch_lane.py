@@ -86,10 +86,16 @@ def test_a_followed_episode_brings_only_its_new_turns_and_ends_with_a_link(run, 
     file.write(batch(seated(0), seated(1, turns=3)))
     more = lane(run, asked_after(told, Followed(id="1-0-1", turns=2)))["followed"]
     assert len(more["new"]) == 1 and "Turn 3" in more["new"][0] and "head" not in more
-    writer.record([Episode(id="1-0-1", step=1, group=0, sample=1, environment="catch", status="lost", total=0.25)])
+    writer.record([Episode(id="1-0-1", step=1, group=0, sample=1, environment="catch", status="lost", total=0.25,
+                           turns=[turn(k) for k in range(5)])])
     file.remove()
     ended = lane(run, asked_after(told, Followed(id="1-0-1", turns=3)))["followed"]
     assert ended["over"] and "total 0.25" in ended["ended"] and "id=1-0-1" in ended["ended"]
+    assert ended["turns"] == 5 and ["Turn 4" in ended["new"][0], "Turn 5" in ended["new"][1]] == [True, True]
+    assert len(ended["new"]) == 2 and ended["board"] != more["board"], "to its last turn and final board"
+    assert "followed" not in lane(run, asked_after(told, Followed(id="1-0-1", turns=5, over=True))), "once"
+    anew = lane(run, asked_after(told, Followed(id="1-0-1")))["followed"]
+    assert len(anew["new"]) == 5 and "seed" not in anew["ended"] and "Episode" in anew["head"]
 
 
 def test_a_followed_episode_whose_trainer_died_was_not_recorded(run):

@@ -196,7 +196,7 @@ def _turns_played(row: EpisodeRow, unplayed: int) -> str:
     """As the limit counts them; the messages and calls besides stand apart."""
     if not unplayed:
         return f"{row.turns:,}"
-    told = "and 1 message or call that wasn't played" if unplayed == 1 else f"and {unplayed:,} messages or calls that weren't played"
+    told = "1 message or call more wasn't played" if unplayed == 1 else f"{unplayed:,} messages or calls more weren't played"
     return f'{row.turns - unplayed:,} <small class="o-muted" title="{told}">+{unplayed:,}</small>'
 
 

@@ -6,7 +6,7 @@ window.ortamLane = (element, soon) => {
   const states = {};
   let mark = "", playing = false, picked = "", head = "";
   const query = new URLSearchParams(location.search);
-  let follow = query.get("follow") ? { id: query.get("follow"), turns: -1 } : null;
+  let follow = query.get("follow") ? { id: query.get("follow"), turns: -1 } : null, opening = false;
 
   const born = (box) => { for (const clock of box.querySelectorAll("[data-clock]")) clock.dataset.born = performance.now(); };
   const parsed = (html) => {
@@ -77,9 +77,15 @@ window.ortamLane = (element, soon) => {
     remember();
     for (const button of boards.querySelectorAll("[data-follow]")) button.setAttribute("aria-pressed", String(button.dataset.follow === id));
     panel.replaceChildren(one("#o-follow-panel").content.cloneNode(true));
+    opening = true;
     soon();
+  };
+  /* Only now does the panel have its height; it goes to the top, since it grows downwards. */
+  const arrived = () => {
+    if (!opening) return;
+    opening = false;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    panel.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+    panel.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
   };
   const stop = () => {
     const id = follow?.id;
@@ -94,21 +100,22 @@ window.ortamLane = (element, soon) => {
     if (told.ended !== undefined) {
       part("stage").innerHTML = told.ended;
       part("calls").replaceChildren();
-      if (!part("board").firstChild) part("board").innerHTML = '<p class="o-muted">Its board is in the recording.</p>';
+      follow.over = told.over;
       if (told.over) follow.turns = Math.max(0, follow.turns);
-      return;
+      if (told.board === undefined) return arrived();
     }
     const list = part("turns"), below = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
     if (told.head !== undefined) { part("head").innerHTML = told.head; list.replaceChildren(); }
     follow.turns = told.turns;
-    part("stage").replaceChildren(parsed(told.stage));
+    if (told.stage !== undefined) part("stage").replaceChildren(parsed(told.stage));
     if (part("board").dataset.html !== told.board) {
       part("board").innerHTML = told.board;
       part("board").dataset.html = told.board;
     }
     list.append(parsed(told.new.join("")));
-    part("calls").innerHTML = told.calls;
+    part("calls").innerHTML = told.calls ?? "";
     if (below) list.scrollTop = list.scrollHeight;
+    arrived();
   };
 
   element.addEventListener("click", (event) => {

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from backend.records import Episode, RunSpec
-from backend.store import live
+from backend.store import EpisodeRow, live
 from ui import shell, turns
 from ui import watch_parts as parts
 from ui.replay import viewer_of
@@ -22,11 +22,17 @@ STAGES: dict[live.Stage, str] = {"opening": "opening", "generating": "generating
           "waiting": "waiting for the others", "scoring": "scoring", "ended": "played"}
 
 
+LAST = 60
+"""Turns that are sent of a recorded episode at most."""
+
+
 class Followed(BaseModel):
     model_config = ConfigDict(extra="ignore")
     id: str = Field(max_length=200)
     turns: int = Field(-1, ge=-1)
     """How many of its turns the browser has; -1 where it has nothing of it yet."""
+    over: bool = False
+    """Whether it has its end too."""
 
 
 class AskedLane(BaseModel):
@@ -124,30 +130,38 @@ def _recorded(run, ids: list[str]) -> dict[str, list[str]]:
 
 
 def _followed(run, told: live.Live | None, asked: Followed | None) -> dict[str, Any]:
-    if asked is None:
+    if asked is None or asked.over:
         return {}
     seated = next((one for one in told.shown if one.episode.id == asked.id), None) if told else None
     if seated is None:
-        over, said = _ended(run, asked.id)
-        return {"followed": {"id": asked.id, "ended": said, "over": over}}
-    episode, have = seated.episode, max(0, asked.turns - seated.left_out)
+        rows = run.episodes(id=asked.id, limit=1)
+        over, said = _ended(run, rows[0] if rows else None)
+        recorded = _news(run, run.episode(asked.id), 0, asked.turns) if rows else {}
+        return {"followed": {"id": asked.id, "ended": said, "over": over, **recorded}}
+    return {"followed": {"id": seated.episode.id, "stage": _stage(seated), "calls": _calls(seated),
+                         **_news(run, seated.episode, seated.left_out, asked.turns)}}
+
+
+def _news(run, episode: Episode, left_out: int, known: int) -> dict[str, Any]:
+    """Its board now, and the turns after those that are `known`, -1 for nothing. `left_out`: turns before the episode's
+    first here."""
+    played = len(episode.turns)
+    have = max(0, known - left_out, played - LAST)
     shown = viewer(episode, viewer_of(run.spec, episode.environment))
     frames = shown.frames(episode)
-    board = frames[-1] if frames else shown.thumbnail(episode)
-    followed = {"id": episode.id, "turns": _turns(seated), "stage": _stage(seated), "calls": _calls(seated),
-                "board": f'<div class="o-follow-frame o-now">{board}</div>',
-                "new": [f'<section class="o-follow-turn"><b class="o-num">Turn {seated.left_out + have + nth}</b>{card}'
-                        "</section>" for nth, card in enumerate(turns.cards_after(episode, have, len(episode.turns)), 1)]}
-    if asked.turns < 0:
-        followed["head"] = _follow_head(seated)
-    return {"followed": followed}
+    told = {"turns": left_out + played,
+            "board": f'<div class="o-follow-frame o-now">{frames[-1] if frames else shown.thumbnail(episode)}</div>',
+            "new": [f'<section class="o-follow-turn"><b class="o-num">Turn {left_out + have + nth}</b>{card}</section>'
+                    for nth, card in enumerate(turns.cards_after(episode, have, played), 1)]}
+    if known < 0:
+        told["head"] = _follow_head(episode, left_out + have)
+    return told
 
 
-def _follow_head(seated: live.Seated) -> str:
-    episode = seated.episode
+def _follow_head(episode: Episode, skipped: int) -> str:
     left_out = opening = ""
-    if seated.left_out:
-        told = f"Its first {seated.left_out} turns are left out here; the recording has them."
+    if skipped:
+        told = f"Its first {skipped} turns are left out here; the recording has them."
         left_out = f'<p class="o-small o-muted">{told}</p>'
     if episode.opening:
         opening = f'<details class="o-fold"><summary>How it began</summary>{block(episode.opening)}</details>'
@@ -161,13 +175,12 @@ def _calls(seated: live.Seated) -> str:
                    f"{text(sent if isinstance(sent, str) else as_json(sent))}</span></div>" for tool, sent in seated.calls)
 
 
-def _ended(run, id: str) -> tuple[bool, str]:
-    """Whether that is settled, and what became of an episode that isn't in play."""
-    rows = run.episodes(id=id, limit=1)
-    if rows:
-        total = "not scored" if rows[0].total is None else f"total {rows[0].total:.3g}"
-        return True, (f'{shell.chip(rows[0].status)} <span class="o-num">{total}</span> '
-                      f'<a class="o-button o-small o-primary" href="{parts.address("episode", run=run.id, id=id)}">'
+def _ended(run, row: EpisodeRow | None) -> tuple[bool, str]:
+    """Whether that is settled, and what became of an episode that isn't in play. None: it isn't recorded."""
+    if row is not None:
+        total = "not scored" if row.total is None else f"total {row.total:.3g}"
+        return True, (f'{shell.chip(row.status)} <span class="o-num">{total}</span> '
+                      f'<a class="o-button o-small o-primary" href="{parts.address("episode", run=run.id, id=row.id)}">'
                       "Replay this episode</a>")
     if run.training():
         return False, '<span class="o-muted">It isn\'t among the episodes that are shown now, and not recorded.</span>'
