@@ -53,7 +53,7 @@ def read(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-worker", dest="worker", action="store_false",
                         help="start no worker; queued runs wait for one")
     parser.add_argument("--read-only", action="store_true", help="show runs, but neither start nor stop any")
-    parser.add_argument("--trusted", action="store_true", help="allow what runs the user's own Python code")
+    parser.add_argument("--trusted", action="store_true", help="let classes and functions of your own Python files run")
     return parser.parse_args(argv)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backend.cli import main
-from backend.cli.printing import plain
+from backend.cli.printing import number, plain
 from backend.records import Episode, Fault, Result, RunSpec, Turn
 
 ROOT = Path(__file__).parent.parent
@@ -52,6 +52,38 @@ def cli(store, capsys):
         return said.out if code == 0 else said.err
 
     return command
+
+
+@pytest.mark.parametrize("verb", ["run", "export", "episodes", "worker"])
+def test_a_verbs_usage_can_be_copied(cli, capsys, verb):
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: python -m backend {verb} [-h]")
+    if verb != "worker":
+        assert f"see python -m backend {verb} --help" in cli(verb, code=2)
+
+
+@pytest.mark.parametrize("odd", ["-3", "0", "many", "1.5", "\u00b2"])
+def test_a_number_of_episodes_says_what_is_wanted(cli, run, odd):
+    assert "--limit: write a whole number of at least 1, not" in cli("episodes", run.id, "--limit", odd, code=2)
+
+
+def test_one_run_is_not_compared_with_itself(cli, run):
+    assert "name a second run" in cli("compare", run.id, code=2)
+    assert "name a second run" in cli("compare", run.id, "latest", code=2)
+
+
+def test_what_rounding_left_of_nothing_is_0():
+    assert [number(value) for value in (5.551e-17, -7.5e-8, -0.0, 2e-6, -0.25, None)] == ["0", "0", "0", "2e-06", "-0.25", "-"]
+
+
+def test_a_run_without_steps_shows_none(cli, store):
+    run = store.create(RunSpec.model_validate({"name": "by-hand", "model": "m",
+                                               "environments": [{"id": "wordle", "use": "wordle"}]}))
+    with run.writing() as writer:
+        writer.record([Episode(id="play-0-0-0", phase="play", step=0, group=0, sample=0, environment="wordle", status="won")])
+        writer.finish(Result(status="finished", reason="", step=0, ended=time.time()))
+    assert "0/" not in cli("runs") and "step 0" not in cli("show", "latest")
 
 
 def test_runs_are_listed(cli, run):
@@ -207,7 +239,8 @@ def test_names_and_moments_of_an_imported_file_reach_a_terminal_as_text(store, c
              "policy": {"kind": "import", "name": "\x1b]8;;x\x07"}, "scores": {"\x1b[31m": 1.0}, "total": 1.0}
             for k, started in enumerate((0, -1e300, 1e18, 1e300))]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    cli("import", str(tmp_path / "x.jsonl"), "--format", "jsonl")
+    for name in ("one", "two"):
+        cli("import", str(tmp_path / "x.jsonl"), "--format", "jsonl", "--name", name)
     for words in (("runs",), ("show", "latest"), ("episodes", "latest"), *(("episode", "latest", str(k)) for k in range(4)),
-                  ("compare", "latest", "latest"), ("export", "latest", "--to", str(tmp_path / "x.db"), "--format", "trackio")):
+                  ("compare", "one", "two"), ("export", "latest", "--to", str(tmp_path / "x.db"), "--format", "trackio")):
         assert "\x1b" not in cli(*words)

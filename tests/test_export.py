@@ -247,9 +247,9 @@ def test_the_verb_writes_the_file_that_was_named(run, store, tmp_path, capsys):
 
 
 def test_the_verb_names_the_file_itself_in_a_folder(run, store, tmp_path, capsys):
-    code, out, _ = command(capsys, "export", run.id, "--to", str(tmp_path / "new" / "folder"), "--format", "trl",
+    code, _, err = command(capsys, "export", run.id, "--to", str(tmp_path / "new" / "folder"), "--format", "trl",
                            "--where", "won", "--runs", str(store.folder))
-    assert code == 0
+    assert code == 0 and f"the folder {tmp_path / 'new'} was made" in err
     assert len((tmp_path / "new" / "folder" / f"{run.id}.trl.jsonl").read_text().splitlines()) == 3
 
 
@@ -260,7 +260,9 @@ def test_the_verb_refuses_in_a_sentence(run, store, tmp_path, capsys):
                         (("--to", str(tmp_path / "b.jsonl"), "--episode", "none"), "has no episode"),
                         (("--to", str(tmp_path / "a.jsonl" / "c.jsonl")), "can't be written"),
                         (("--to", "/dev/full"), "is no file and no folder"), (("--to", "/dev/full", "--replace"), "is no file"),
-                        (("--to", str(tmp_path / "b.png")), "--episode")):
+                        (("--to", str(tmp_path / "b.png")), "--episode"),
+                        (("--to", str(tmp_path / "b.csv")), "files that end in .csv; end the name in one of .jsonl (jsonl), "),
+                        (("--to", str(tmp_path / "b.trackio")), ".db (trackio)")):
         code, _, err = command(capsys, "export", run.id, *words, "--runs", str(store.folder))
         assert code == 2 and said in err and "Traceback" not in err, (words, err)
 

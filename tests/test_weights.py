@@ -90,7 +90,7 @@ def test_odd_weights_in_a_file_are_left_out(store, run, tmp_path):
 def test_no_alarm_speaks_of_a_token_budget_for_an_imported_run(store, run, tmp_path):
     def said(run):
         evidence = signal.Evidence.of(run.spec, {}, **sums.recent(run.path, signal.WINDOW, run.spec.train.message_cap))
-        return json.dumps([alarm.text for alarm in signal.health(evidence)])
+        return json.dumps([alarm.text for alarm in signal.health(evidence).notes])
 
     export(FORMATS["jsonl"], Choice(run), tmp_path / "x.jsonl")
     assert "token budget of" in said(run)

@@ -84,7 +84,7 @@ def _sorts_joined(argv: list[str]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m backend", usage="python -m backend VERB ...", description=__doc__,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser, prog=parser.prog)
     for name, (work, line, arguments) in VERBS.items():
         verb = verbs.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
         for flags, options in arguments:
@@ -193,13 +193,10 @@ def _worker(store: Store, asked: argparse.Namespace) -> None:
 
 
 def _limit(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"write a whole number of at least 1, not {text!r:.60}")
+    return int(text)
 
-
-_limit.__name__ = "number of episodes"  # argparse names the type in its message
 
 _SPEC = (("spec",), {"metavar": "SPEC", "help": "a YAML file or a recipe's name"})
 _TRUSTED = (("--trusted",), {"action": "store_true", "help": "allow Python code of your own, as environment or reward"})

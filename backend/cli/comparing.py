@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 from backend import comparing
 from backend.cli import printing
+from backend.errors import OrtamError
 from backend.store import Store
 
 
 def compared(store: Store, refs: Sequence[str], as_json: bool) -> None:
     runs = list({run.id: run for run in map(store.run, refs)}.values())
+    if len(runs) == 1:
+        raise OrtamError(f"{runs[0].id} can't be compared with itself; name a second run")
     outcomes = [comparing.outcome(run) for run in runs]
     differing = comparing.differing([run.spec for run in runs])
     if as_json:

@@ -31,9 +31,15 @@ def exported(store: Store, asked: argparse.Namespace) -> None:
     choice = Choice(run, asked.where, asked.sort, asked.limit, asked.episode,
                     group_of(asked.group) if asked.group else None)
     path = place(to, file_name(run.id, asked.episode or asked.group or ""), format.SUFFIX)
+    if asked.format is None and path == to and to.suffix and format_of(to.name) is None:
+        known = ", ".join(f"{each.SUFFIX} ({name})" for name, each in FORMATS.items())
+        raise OrtamError(f"no format has files that end in {to.suffix}; end the name in one of {known}, or say --format")
+    made = next((folder for folder in [*reversed(path.parents)] if not folder.exists()), None)
     with _progress("episode") as told:
         written = export(format, choice, path, asked.replace, told)
     size = path.stat().st_size
+    if made:
+        print(f"the folder {made} was made", file=sys.stderr)
     if not written:
         print("nothing was chosen, so the file is empty", file=sys.stderr)
     _said({"run": run.id, "path": str(path), "format": named, "written": written, "bytes": size},

@@ -14,6 +14,10 @@ from backend.store.words import Excerpt
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+DUST = 1e-6
+"""Rewards and advantages below it come of rounding."""
+
+
 def plain(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
 
@@ -23,8 +27,8 @@ def json_line(value: Any) -> None:
 
 
 def number(value: float | None) -> str:
-    """Four digits; a dash for what wasn't scored."""
-    return "-" if value is None else f"{value + 0.0:.4g}"  # -0 is 0
+    """Four digits; a dash for what wasn't scored, 0 for what rounding left of nothing."""
+    return "-" if value is None else "0" if abs(value) < DUST else f"{value:.4g}"
 
 
 def moment(at: float) -> str:
@@ -48,8 +52,13 @@ def runs(found: Sequence[RunSummary], as_json: bool) -> None:
     if not found:
         return print("no runs; start one with: python -m backend launch quickstart")
     table(("run", "status", "step", "episodes", "reward", "took", "model", "environments"), [
-        (run.id, run.status, f"{run.step}/{run.steps}", str(run.episodes), number(run.reward), duration(run.seconds),
+        (run.id, run.status, "-" if _stepless(run) else f"{run.step}/{run.steps}", str(run.episodes), number(run.reward), duration(run.seconds),
          run.model, ", ".join(run.environments)) for run in found])
+
+
+def _stepless(run: RunSummary) -> bool:
+    """Played by hand, or imported: it came to its end without a step."""
+    return run.status == "finished" and run.step == 0
 
 
 def show(store: Store, run: Run, as_json: bool) -> None:
@@ -65,7 +74,8 @@ def show(store: Store, run: Run, as_json: bool) -> None:
     print(f"{summary.id}   {summary.status}")
     print(plain(f"  {summary.model} on {', '.join(summary.environments)}"))
     what = "game" if summary.match else "step"
-    print(f"  {what} {progress.step} of {progress.steps}, {summary.episodes} episodes, {duration(progress.elapsed)}"
+    steps = "" if _stepless(summary) else f"{what} {progress.step} of {progress.steps}, "
+    print(f"  {steps}{summary.episodes} episodes, {duration(progress.elapsed)}"
           + (f", {duration(progress.left)} left" if progress.left is not None else ""))
     for line in ("" if summary.status in ENDED else progress.phase, progress.reason):
         if line:
