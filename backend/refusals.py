@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from backend.errors import SpecError
-from backend.records import NAME
+from backend.records import NAME, RunSpec
 
 Record = type[BaseModel]
 ABOVE = {"greater_than": "above", "greater_than_equal": "at least", "less_than": "below", "less_than_equal": "at most"}
@@ -80,6 +80,8 @@ def _message(problem: Any, limits: dict[str, Any], record: Record | None) -> str
     match kind:
         case "extra_forbidden":
             known = _fields(loc[:-1], record)
+            if place := _elsewhere(str(loc[-1]), loc, record):
+                return f"there is no such field here; {loc[-1]} belongs {place}"
             near = difflib.get_close_matches(str(loc[-1]), known, 1)
             return "there is no such field; " + (f"did you mean {near[0]}?" if near else f"use {_listed(known)}" if known else
                                                  "leave it out")
@@ -122,6 +124,18 @@ def _message(problem: Any, limits: dict[str, Any], record: Record | None) -> str
             return f"must hold fields{f' such as {_listed(known[:3])}' if known else ''}, not {_shown(given)}"
     type_ = _wanted(problem) or TYPES.get(kind.partition("_")[0])
     return f"must be {type_}, not {_shown(given)}" if type_ else f"{_shown(given)} can't stand here"
+
+
+def _elsewhere(name: str, loc: tuple, record: Record | None) -> str:
+    """Where else in a spec a field of this name is, in words; the place nearest to the top."""
+    if record is not RunSpec:
+        return ""
+    if name in RunSpec.model_fields:
+        return "at the top of the spec" if len(loc) > 1 else ""
+    for section, field in RunSpec.model_fields.items():
+        if any(name in inner.model_fields for inner in _records(field.annotation)):
+            return f"under {section}" if section != loc[0] else ""
+    return ""
 
 
 def _inside(place: str, name: str) -> str:

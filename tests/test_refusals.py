@@ -117,3 +117,15 @@ def test_the_records_themselves_need_nothing_else():
     with pytest.raises(ValidationError) as caught:
         RunSpec.model_validate([])
     assert str(refused(caught.value, RunSpec)).startswith("must hold fields such as name, ")
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    ({"train": {"seed": 1}}, "train.seed: there is no such field here; seed belongs at the top of the spec"),
+    ({"group_size": 4}, "group_size: there is no such field here; group_size belongs under train"),
+    ({"train": {"max_turns": 4}}, "max_turns belongs under environments"),
+    ({"train": {"stpes": 1}}, "train.stpes: there is no such field; did you mean steps?")])
+def test_a_field_at_the_wrong_place_is_told_its_place(asked, said):
+    spec = {"name": "x", "model": "m", "environments": [{"id": "wordle", "use": "wordle"}]}
+    with pytest.raises(ValidationError) as error:
+        RunSpec.model_validate(spec | asked)
+    assert said in str(refused(error.value, RunSpec))
