@@ -11,6 +11,7 @@ import pytest
 
 from backend.environments.catalog import CATALOG
 from backend.records import Episode, Fault, Turn
+from ui.badges import advantage
 from ui.viewers import VIEWERS, catch, screen, terminal, transcript, viewer, wordle
 from ui.written import BITMAP, as_json, attribute, block, number, seconds, text
 
@@ -337,7 +338,7 @@ def test_none_is_never_a_zero():
     assert number(0.0) == "0.00"
 
 
-@pytest.mark.parametrize("value, shown", [(1.25, "1.25"), (-0.1, "−0.10"), (0.0042, "0.0042"), (-1e-9, "−1e-09"),
+@pytest.mark.parametrize("value, shown", [(1.25, "1.25"), (-0.1, "−0.10"), (0.0042, "0.0042"), (-2e-6, "−2e-06"), (-1e-9, "0.00"),
                                           (1234567.0, "1.23e+06"), (float("inf"), "∞")])
 def test_numbers_read_well(value, shown):
     assert number(value) == shown
@@ -345,6 +346,8 @@ def test_numbers_read_well(value, shown):
 
 def test_signs_are_shown_where_asked_for():
     assert number(1.42, signed=True) == "+1.42" and number(0.0, signed=True) == "0.00"
+    assert number(7.5e-8, signed=True) == number(-5.551e-17) == "0.00" and number(2e-6) == "2e-06"
+    assert advantage(-1e-9) == '<span class="o-muted">0.00</span>'
 
 
 @pytest.mark.parametrize("value, shown", [(0.05, "50 ms"), (0.83, "0.8 s"), (125, "2 min 5 s"), (4320, "1 h 12 min")])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from backend.records import UNSCORED, Episode
 from backend.store.counting import one_task
-from ui.written import number
+from ui.written import DUST, number
 
 
 def purity(episodes: Sequence[Episode]) -> str:
@@ -22,4 +22,5 @@ def purity(episodes: Sequence[Episode]) -> str:
 def advantage(value: float | None) -> str:
     if value is None:
         return '<span class="o-muted" title="No trainer used it">–</span>'
-    return f'<span class="{"o-up" if value > 0 else "o-down"}">{number(value, signed=True)}</span>'
+    side = "o-muted" if abs(value) < DUST else "o-up" if value > 0 else "o-down"
+    return f'<span class="{side}">{number(value, signed=True)}</span>'
