@@ -47,6 +47,11 @@ class Shown:
         return max(len(episode.turns) for episode in self.episodes)
 
     @cached_property
+    def longest(self) -> int:
+        """Turns played in the longest episode; `last` counts what wasn't played too, for the scrubber."""
+        return max(episode.turns_played for episode in self.episodes)
+
+    @cached_property
     def played(self) -> tuple[Episode, ...]:
         """Those that say something about the policy."""
         return tuple(episode for episode in self.episodes if episode.status not in UNSCORED)
@@ -173,7 +178,7 @@ def _controls(shown: Shown) -> str:
     both = ('<button type="button" class="o-button o-small" data-do="extremes" title="Their turns side by side (c)">Compare '
             "best with worst</button>") if several else ""
     return (f'<div class="o-group-controls o-row"><h2 class="o-h2">Episodes</h2><span class="o-muted o-num">'
-            f'{counted(len(shown.episodes), "episode")}, up to {counted(shown.last, "turn")}</span>'
+            f'{counted(len(shown.episodes), "episode")}, up to {counted(shown.longest, "turn")}</span>'
             f'<label class="o-order"><span class="o-label">Sorted by</span><select name="order">{options}</select></label>'
             f'{both}<span class="o-muted o-small" data-slot="picked">{"or tick two" if several else ""}</span></div>')
 
@@ -185,7 +190,7 @@ def card(episode: Episode, shown: Shown) -> str:
         if letter else ""
     sort = " ".join(f'data-{name}="{"" if value is None else value}"' for name, value in (
         ("total", episode.total), ("advantage", episode.advantage), ("sample", episode.sample),
-        ("turns", len(episode.turns))))
+        ("turns", episode.turns_played)))
     boards = viewer(episode, shown.viewer).frames(episode)
     board = boards[-1] if boards else ""
     fault = "" if episode.fault is None else (
