@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+from backend.exchange.weighing import counted_by
 from backend.records import UNSCORED, Episode, RewardTerm
 from backend.rewards import applies
 from backend.signal.one_group import parted, said
@@ -207,16 +208,20 @@ def card(episode: Episode, shown: Shown) -> str:
 
 
 def _worth(episode: Episode, terms: Sequence[RewardTerm]) -> str:
-    weights = {term.name: term.weight for term in terms}
+    weights = counted_by(episode, terms)
     elsewhere = {term.name for term in terms if not applies(term, episode.environment)}
     rows = "".join(
-        f'<tr title="{attribute(name)}: value × weight"><th scope="row">{text(name)}</th>'
-        + (f"<td>{number(score)}<small> × {weights.get(name, 1.0):g}</small></td>" if score is not None else
+        f'<tr title="{attribute(name)}: value{" × weight" * (name in weights)}"><th scope="row">{text(name)}</th>'
+        + (f"<td>{number(score)}{_times(weights.get(name))}</td>" if score is not None else
            '<td><span class="o-none">not scored</span></td>') + "</tr>"
         for name, score in episode.scores.items() if name not in elsewhere)
     return (f'<table class="o-group-worth"><tbody>{rows}<tr class="o-sum"><th scope="row">total</th>'
             f"<td>{number(episode.total)}</td></tr><tr><th scope=\"row\">advantage</th>"
             f"<td>{advantage(episode.advantage)}</td></tr></tbody></table>")
+
+
+def _times(weight: float | None) -> str:
+    return "" if weight is None else f"<small> × {weight:g}</small>"
 
 
 def _marks(shown: Shown) -> list[Mark]:
