@@ -52,8 +52,8 @@ def runs(found: Sequence[RunSummary], as_json: bool) -> None:
     if not found:
         return print("no runs; start one with: python -m backend launch quickstart")
     table(("run", "status", "step", "episodes", "reward", "took", "model", "environments"), [
-        (run.id, run.status, "-" if _stepless(run) else f"{run.step}/{run.steps}", str(run.episodes), number(run.reward), duration(run.seconds),
-         run.model, ", ".join(run.environments)) for run in found])
+        (run.id, run.status, "-" if _stepless(run) else f"{run.step}/{run.steps}", str(run.episodes), number(run.reward),
+         duration(run.seconds), run.model, ", ".join(run.environments)) for run in found])
 
 
 def _stepless(run: RunSummary) -> bool:

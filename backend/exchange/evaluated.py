@@ -11,7 +11,7 @@ from typing import Any
 
 from backend.errors import OrtamError
 from backend.exchange.conversation import Conversation, Odd, checked, each, listed, number, split, whole, word
-from backend.records import Episode, Fault
+from backend.records import Fault
 
 LONGEST_METADATA = 1_000_000
 """Bytes; a longer one is torn."""
@@ -20,7 +20,7 @@ OF_THE_ENGINE = ("Model", "Provider", "Overlong", "Response", "API")
 """Words in the names of errors that came from generation, not from the environment."""
 
 
-def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
+def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation]:
     if path.is_dir():
         found = next((path / name for name in FILES if (path / name).is_file()), None)
         if found is None:

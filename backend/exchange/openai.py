@@ -11,13 +11,12 @@ from typing import Any
 
 from backend.exchange.conversation import Conversation, Odd, checked, each, listed, number, split, whole, word
 from backend.exchange.messages import opening
-from backend.records import Episode
 
 IDS = ("id", "task_id", "custom_id", "conversation_id", "example_id")
 REWARDS = ("reward", "score", "total")
 
 
-def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation | Episode]:
+def read(path: Path, skip: Callable[[int, str], None]) -> Iterator[Conversation]:
     yield from each(listed(path, skip), conversation, skip)
 
 

@@ -1,9 +1,10 @@
 """trl: what TRL and datasets read. `datasets.load_dataset("json", data_files=FILE)` gives a conversational dataset.
 
 A line an episode: `prompt` and `completion` as messages with tool calls and tool messages, `tools` as the model was
-offered them where the catalog knows them, and beside them id, step, group, status, `reward` (the total), `advantage` and
-`reward_<term>`, and for a term of the run `weight_<term>`, what it counts in the total. What the token budget cut is left out, as the model learnt nothing from it, and so are pictures. Text goes
-to tokenizers, so a lone surrogate becomes U+FFFD here; jsonl keeps it.
+offered them where the catalog knows them, and beside them id, step, group, status, `reward` (the total), `advantage`,
+`reward_<term>`, and for a term of the run `weight_<term>`, what it counts in the total. What the token budget cut is left
+out, as the model learnt nothing from it, and so are pictures. Text goes to tokenizers, so a lone surrogate becomes U+FFFD
+here; jsonl keeps it.
 """
 
 import json

@@ -1,7 +1,7 @@
 """What reward terms of elsewhere count in a total: worked out of totals, where these leave no choice."""
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from backend.records import Episode, RewardTerm
@@ -30,8 +30,8 @@ class Weighing:
 
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
-        self._products: Counter[tuple[str, str]] = Counter()
-        self._with_total: Counter[str] = Counter()
+        self._products: defaultdict[tuple[str, str], float] = defaultdict(float)
+        self._with_total: defaultdict[str, float] = defaultdict(float)
         self._totals = 0.0
 
     def add(self, episode: Episode) -> None:
