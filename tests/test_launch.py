@@ -1,8 +1,10 @@
 """Launch: what the form is told about a draft, and what the button does with it. And Runs, the list it ends in."""
 
+import contextlib
 import html
 import re
 import socket
+import sqlite3
 from typing import get_args
 
 import pytest
@@ -17,6 +19,7 @@ from backend.records import (
     GenerationSettings,
     JudgeSettings,
     Resources,
+    Result,
     RewardTerm,
     RunSpec,
     TaskSelection,
@@ -26,6 +29,7 @@ from backend.records import (
 from ui import forms, launch, runs, terms, trial
 from ui.launch_form import page
 from ui.outlook import outlook
+from ui.pace import Pace, pace
 
 
 def a_spec(name, model="starter:catch"):
@@ -131,9 +135,41 @@ def test_text_that_is_no_spec_leaves_the_form_as_it_is(store):
 
 def test_the_wait_is_told_from_an_earlier_run_only(store):
     spec = a_spec("x")
-    assert launch.pace(store, spec) is None
+    assert pace(store, spec) is None
     assert "About" not in outlook(spec)
-    assert "About <b>40 min</b>, at the pace of the run first" in outlook(spec, (0.25, "first"))
+    assert "About <b>40 min</b>, at the pace of the run first." in outlook(spec, Pace("first", 0.0, 16.0, 64))
+
+
+def timed(store, name, start, step, steps=6, **train):
+    """A finished run whose trainer needed so many seconds to begin, and for each step."""
+    spec = a_spec(name).model_copy(update={"train": TrainSettings(steps=steps, **train)})
+    run = store.create(spec)
+    with run.writing() as writer:
+        writer.phase("loading the model")
+        for n in range(1, steps + 1):
+            writer.record([Episode(id=f"{n}-0-0", step=n, group=0, sample=0, environment="catch", status="won")])
+        writer.finish(Result(status="finished", step=steps, ended=2000.0))
+    with contextlib.closing(sqlite3.connect(run.path / "run.db")) as file, file:
+        file.execute("UPDATE events SET at = 1000")
+        file.execute("UPDATE steps SET at = 1000 + ? + step * ?", (start, step))
+    return run
+
+
+def test_the_wait_is_told_from_the_run_most_alike_and_its_start_apart(store):
+    timed(store, "whole", start=10, step=3)
+    timed(store, "small", start=12, step=2, episodes_per_step=16)
+    timed(store, "tiny", start=1, step=1, steps=2)
+    spec = a_spec("x")
+    assert pace(store, spec) == ("whole", pytest.approx(10), pytest.approx(3), 64)
+    said = outlook(spec, pace(store, spec))
+    assert "About <b>7 min 40 s</b>, 10 s of it before the first step, at the pace of the run whole." in said
+    fewer = spec.model_copy(update={"train": TrainSettings(steps=2, episodes_per_step=32)})
+    newest = pace(store, fewer)
+    assert newest == ("small", pytest.approx(12), pytest.approx(4), 16), "of those equally alike the newest"
+    assert "20 s</b>, 12 s of it before the first step" in outlook(fewer, newest)
+    assert "scaled from its 16 episodes a step" in outlook(fewer, newest)
+    elsewhere = spec.model_copy(update={"environments": [EnvironmentSpec(id="catch", use="wordle")]})
+    assert pace(store, elsewhere) is None
 
 
 # ------------------------------------------------------------------------------------------------------- reward terms

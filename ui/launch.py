@@ -23,6 +23,7 @@ from ui import check, shell, terms, trial
 from ui.launch_choices import choices, for_use
 from ui.launch_form import page
 from ui.outlook import outlook
+from ui.pace import pace
 
 HERE = Path(__file__).parent
 CSS = [HERE / "launch.css", *terms.CSS, *trial.CSS, *check.CSS]
@@ -175,13 +176,3 @@ def problem(error: OrtamError) -> Problem:
     if isinstance(error, RewardError) and (named := re.match(r"(rewards\.\d+\.\w+)[^:]*: ", message)):
         field, message = named[1], message[named.end():]
     return {"field": field, "message": message}
-
-
-def pace(store, spec: RunSpec) -> tuple[float, str] | None:
-    """Seconds an episode took in the newest run of this model in these environments that got on, and its name."""
-    ids = sorted(environment.id for environment in spec.environments)
-    for run in store.runs(spec.model):
-        alike = run.model == spec.model and sorted(run.environments) == ids
-        if alike and run.status in ("running", "finished", "stopped") and run.seconds and run.step > 1:
-            return run.seconds / run.episodes, run.name
-    return None

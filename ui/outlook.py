@@ -4,21 +4,23 @@ from backend.environments.catalog import CATALOG
 from backend.launcher import default_terms
 from backend.records import RunSpec
 from ui import shell
+from ui.pace import Pace
 from ui.written import counted, number, text
 
 MOST_GROUPS, MOST_DOTS = 16, 256
 """A step larger than this is told in words only."""
 
 
-def outlook(spec: RunSpec, before: tuple[float, str] | None = None) -> str:
-    """`before`: seconds an episode took in an earlier run like this one, and that run's name."""
+def outlook(spec: RunSpec, before: Pace | None = None) -> str:
+    """`before`: of an earlier run like this one."""
     train = spec.train
     groups = train.episodes_per_step // train.group_size
     total = train.steps * train.episodes_per_step
     stats = "".join(f'<div><b class="o-stat">{value:,}</b><span>{name}</span></div>' for value, name in (
         (train.steps, "step" if train.steps == 1 else "steps"), (train.episodes_per_step, "episodes a step"),
         (total, "episodes, all kept")))
-    lines = "".join(f"<li>{line}</li>" for line in (*steps(spec, groups), *around(spec), *wait(total, before)))
+    told = (*steps(spec, groups), *around(spec), *wait(train.steps, train.episodes_per_step, before))
+    lines = "".join(f"<li>{line}</li>" for line in told)
     return f'<div class="o-stats">{stats}</div>{dots(groups, train.group_size)}<ul class="o-outlook">{lines}</ul>'
 
 
@@ -76,11 +78,13 @@ def around(spec: RunSpec) -> list[str]:
     return said
 
 
-def wait(total: int, before: tuple[float, str] | None) -> list[str]:
+def wait(steps: int, episodes: int, before: Pace | None) -> list[str]:
     if before is None:
         return []
-    seconds, name = before
-    return [f"About <b>{shell.duration(seconds * total)}</b>, at the pace of the run {text(name)}."]
+    start = f", {shell.duration(before.start)} of it before the first step" if before.start >= 1 else ""
+    scaled = "" if before.episodes == episodes else f", scaled from its {counted(before.episodes, 'episode')} a step"
+    return [f"About <b>{shell.duration(before.start + steps * before.step)}</b>{start}, at the pace of the run "
+            f"{text(before.run)}{scaled}."]
 
 
 def listed(parts: list[str]) -> str:

@@ -6,8 +6,9 @@ trainer began, pauses included. What isn't known stays unknown from there on, si
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
+from statistics import median
 from typing import Literal, NamedTuple
 
 from backend.store import sums
@@ -15,6 +16,8 @@ from backend.store.reading import Reading
 
 Axis = Literal["step", "episodes", "tokens", "time"]
 
+TIMED, PAUSE = 200, 20
+"""Steps a run's pace is told from, and how many times as long as a usual step a pause is."""
 _NAMES = ("episodes", "tokens", "judged", "with_tokens")
 
 
@@ -53,6 +56,19 @@ def _time(run: Path, after_step: int, started: float | None) -> Spent:
     if not times or times[0][0] > after_step:
         times.insert(0, (after_step, None if started is None else 0.0))
     return Spent([step for step, _ in times], [value for _, value in times])
+
+
+def timing(run: Path, started: float | None) -> tuple[float, float] | None:
+    """Seconds before the first step began, and of a step on average, evaluations included and the pause before a run was
+    resumed left out; None before two steps. Raises OrtamError."""
+    rows = Reading(run / "run.db").rows(f"SELECT step, at FROM steps WHERE at < {sums.EVER} ORDER BY step LIMIT ?",  # text is
+                                        (TIMED,))  # larger
+    gaps = [(later["at"] - earlier["at"]) / (later["step"] - earlier["step"]) for earlier, later in pairwise(rows)]
+    if not gaps:
+        return None
+    usual = [gap for gap in gaps if gap <= PAUSE * median(gaps)] or gaps
+    step = max(0.0, sum(usual) / len(usual))
+    return max(0.0, rows[0]["at"] - step - started) if started is not None else 0.0, step
 
 
 def unknown(run: Path, last_step: int) -> dict[str, str]:
