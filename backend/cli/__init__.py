@@ -49,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return asked.work(Store(asked.runs), asked) or 0
     except OrtamError as error:
-        print(printing.plain(str(error)), file=sys.stderr)
+        print(printing.plain("; ".join(filter(None, (str(error), error.command)))), file=sys.stderr)
         return 2
     except OSError as error:
         if isinstance(error, BrokenPipeError):
@@ -244,7 +244,7 @@ VERBS: dict[str, tuple[Callable, str, list]] = {
         _RUN, (("--to",), {"metavar": "DIR|FILE", "required": True,
                            "help": "a file, a folder to name one in, or hub:owner/name"}),
         (("--format",), {"choices": FORMATS, "metavar": "NAME",
-                         "help": f"{', '.join(FORMATS)}; else what the file's name says, else jsonl"}),
+                         "help": f"{', '.join(FORMATS)}; else what the file's name says, and jsonl in a folder"}),
         (("--where",), {"metavar": "EXPR", "help": "only those, such as 'won and guesses <= 3'"}),
         (("--sort",), {"metavar": "NAME", "help": "a column or a reward term; else as they were played"}),
         (("--limit",), {"type": _limit, "metavar": "N", "help": "how many; all"}),
