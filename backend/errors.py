@@ -4,8 +4,9 @@
     ├── SpecError            a spec, recipe or form field is wrong; `field` names it
     ├── RewardError          a reward term doesn't parse or names an unknown fact
     ├── ModelError           a model can't be loaded
-    ├── RunNotFound          no run, or more than one, matches what was asked
-    ├── EpisodeNotFound      the run has no such episode
+    ├── NotFound
+    │   ├── RunNotFound          no run, or more than one, matches what was asked
+    │   └── EpisodeNotFound      the run has no such episode
     ├── CannotRepeat         an episode's turns can't be played again, or come out differently
     ├── PortTaken            something else listens there
     └── EnvironmentError_    where episodes are played
@@ -18,6 +19,9 @@ Each message is one sentence that names the place and the remedy. They are caugh
 
 class OrtamError(Exception):
     """One clear sentence for a person."""
+
+    command = ""
+    """What helps in a terminal, where a page has a link; "" where the sentence says it all."""
 
 
 class SpecError(OrtamError):
@@ -40,11 +44,19 @@ class ModelError(OrtamError):
     """A model can't be loaded."""
 
 
-class RunNotFound(OrtamError):
+class NotFound(OrtamError):
+    """What was asked for isn't here."""
+
+    def __init__(self, message: str, command: str = ""):
+        self.command = command
+        super().__init__(message)
+
+
+class RunNotFound(NotFound):
     """No run, or more than one, matches."""
 
 
-class EpisodeNotFound(OrtamError):
+class EpisodeNotFound(NotFound):
     """The run has no such episode."""
 
 

@@ -34,6 +34,15 @@ def outcomes(run):
     return compare.Outcomes()(run)
 
 
+def test_a_match_among_the_runs_says_why_it_has_no_curve(store, runs):
+    players = [{"kind": "script", "name": "solver"}, {"kind": "script", "name": "random"}]
+    match = recorded(store, [], spec(name="arena", model="", match={"players": players}))
+    told = answer(store, Asked(runs=f"{runs[0].id},{match.id}"))["chosen"]
+    first, second = told.split("</li>")[:2]
+    assert "o-compare-line" in first and f'href="/run?id={runs[0].id}"' in first
+    assert "a match: it has no curves" in second and "o-compare-line" not in second and f'href="/arena?id={match.id}"' in second
+
+
 # ---------------------------------------------------------------------------------------------------------- asking
 
 

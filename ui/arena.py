@@ -95,7 +95,7 @@ def looked(matches: Matches, asked: dict[str, Any], read_only: bool) -> dict[str
     except ValidationError as error:
         return {"gone": shell.misread(error)}
     except OrtamError as error:
-        return {"gone": shell.problem(_sentence(error), "All matches are on the Arena page, all runs on the first.")}
+        return {"gone": shell.problem(_sentence(error), link=shell.RUNS)}
 
 
 def said(work) -> dict[str, Any]:

@@ -118,7 +118,7 @@ window.ortamCompare = (element, server) => {
     one(".o-compare-pair").classList.toggle("o-hidden", by !== "difference");
     const across = one("[data-x]");
     across.disabled = !single;
-    across.title = single ? "" : "Runs are put together step by step, so these lines are drawn over steps";
+    one("[data-across]").textContent = single ? "" : "Runs are put together step by step, so these lines are drawn over steps.";
     across.value = single ? view.x : "step";
     choose();
     charts();
@@ -137,8 +137,8 @@ window.ortamCompare = (element, server) => {
     section.show(wanted().map((key) => {
       const measure = shape.measures.find((each) => each.key === key) ?? { title: key.replace(/^\w+:/, ""), unit: "", about: "", share: false };
       const differs = shape.lines.some((line) => line.kind === "difference");
-      return { id: key, section: "compare", title: measure.title, unit: [measure.unit, differs && "B − A"].filter(Boolean).join(" · "), about: measure.about,
-        kind: "lines", share: measure.share && !differs,
+      return { id: key, section: "compare", title: measure.title, unit: differs ? `${measure.share ? "percentage points" : measure.unit} · B − A` : measure.unit, about: measure.about,
+        kind: "lines", share: measure.share,
         series: shape.lines.map((line) => ({ key: of(key, line.id), label: line.label, colour: line.colour, dash: line.dash, dots: false, width, clean: shape.lines.length > 4,
           counted: line.kind === "mean", band: line.kind === "mean" && line.n > 1 ? "smallest to largest" : "" })) };
     }));

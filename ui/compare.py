@@ -120,7 +120,8 @@ def answer(store, asked: Asked) -> dict[str, Any]:
         "measures": [measure._asdict() for measure in curves.measures(group.terms, group.metrics)],
         "sections": curves.SECTIONS, "usual": curves.usual(group.terms),
         "by": asked.by if not problem else "",
-        "html": {"problems": parts.problems([*group.missing.values(), *problem]), "by": parts.groupings(group, asked.by),
+        "html": {"problems": parts.problems(list(group.missing.values()), shell.RUNS) + parts.problems(problem),
+                 "by": parts.groupings(group, asked.by),
                  "pair": parts.pair(group, asked.pair), "lines": parts.legend(drawn)},
     }
     told["shape"] = _mark([json.dumps(shape)])

@@ -43,8 +43,8 @@ def short(group: Chosen, line: Drawn) -> str:
     return f"{name[:max(6, SHORT - len(tail) - 2)]}… {tail}".strip()
 
 
-def problems(sentences: Sequence[str]) -> str:
-    return "".join(shell.problem(sentence, kind="warning") for sentence in sentences)
+def problems(sentences: Sequence[str], link: tuple[str, str] | None = None) -> str:
+    return "".join(shell.problem(sentence, kind="warning", link=link) for sentence in sentences)
 
 
 # ------------------------------------------------------------------------------------------------------ chosen runs
@@ -58,10 +58,12 @@ def chosen_runs(group: Chosen, drawn: Sequence[Drawn]) -> str:
 def _chosen(group: Chosen, place: int, line: int | None) -> str:
     run, label = group.runs[place], group.labels[place]
     progress = run.progress()
-    drawn = "" if line is None else sample(line)
-    return (f'<li data-run="{named(run.id)}">{drawn}<a href="/run?id={attribute(run.id)}" title="{attribute(run.id)}">'
-            f"{called(group, place)}</a>{shell.chip(run.status(), run=True)}"
-            f'<span class="o-muted o-small o-num">step {progress.step:,} of {progress.steps:,}</span>'
+    match = group.specs[place].match is not None
+    drawn = "" if line is None or match else sample(line)
+    told = "a match: it has no curves" if match else f"step {progress.step:,} of {progress.steps:,}"
+    return (f'<li data-run="{named(run.id)}">{drawn}<a href="/{"arena" if match else "run"}?id={attribute(run.id)}" '
+            f'title="{attribute(run.id)}">{called(group, place)}</a>{shell.chip(run.status(), run=True)}'
+            f'<span class="o-muted o-small o-num">{told}</span>'
             f'<button type="button" class="o-icon" data-do="remove" aria-label="Leave out {attribute(label)}" '
             'title="Leave out">×</button></li>')
 

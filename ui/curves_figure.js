@@ -86,7 +86,7 @@
     if (isLog(chart)) return { type: "log", autorange: true };
     const values = present(chart).flatMap(({ key }) => chart.lines.get(key).y.filter((y) => y !== null));
     const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
-    if (share) return { range: high > 0.4 || high === 0 ? [-0.02, 1.04] : [-0.05 * high - 0.0002, Math.max(1.25 * high, 0.01)] };
+    if (share && low >= 0) return { range: high > 0.4 || high === 0 ? [-0.02, 1.04] : [-0.05 * high - 0.0002, Math.max(1.25 * high, 0.01)] };
     if (low === high && low >= 0) return { range: low ? [0, 2 * low] : [-0.05, 1] };
     return { autorange: true };
   };

@@ -53,7 +53,7 @@ def answer(store, search: str, with_list: bool = True, may_change: bool = False)
     except SpecError as error:
         return {"player": _dead_end(str(error), ("See the episodes", Asked.only_run(search).to())), "list": ""}
     except OrtamError as error:
-        return {"player": _dead_end(str(error), ("See all runs", "/")), "list": ""}
+        return {"player": _dead_end(str(error), shell.RUNS), "list": ""}
     asked = Asked(**{**vars(asked), "run": run.id})
     try:
         id, turn = (asked.id, asked.turn) if asked.id else _instructive(run, asked)

@@ -42,7 +42,7 @@ def begun(store, ref: str, rewards: str = "", may_launch: bool = True) -> dict[s
         own = spec.rewards or launching.default_terms(spec.environments)
         played = run.count_episodes(phase="train")
     except OrtamError as error:
-        return {"gone": shell.empty("There is no such run", terms.sentence(error), ("See all runs", "/"))}
+        return {"gone": shell.empty("There is no such run", terms.sentence(error), shell.RUNS)}
     if not played:
         return {"gone": parts.head(run.id, spec, False) + shell.empty(
             "Nothing to re-price yet", "This run has no training episodes. Come back once it has played a step.",

@@ -73,11 +73,16 @@ def _begin(scripts: Sequence[str]) -> str:
             "for (const name of names) window[name](element, asked); })()")
 
 
-def problem(title: str, remedy: str = "", kind: str = "error") -> str:
-    """One sentence in a box; kind is error, warning or hint."""
+RUNS = ("See all runs", "/")
+"""Where every page leads that was asked for a run that isn't there."""
+
+
+def problem(title: str, remedy: str = "", kind: str = "error", link: tuple[str, str] | None = None) -> str:
+    """One sentence in a box; kind is error, warning or hint. `link` is (label, address)."""
     sign = {"error": "!", "warning": "!", "hint": "i"}[kind]
     role = ' role="alert"' if kind == "error" else ""
-    more = f'<span class="o-muted">{escape(remedy)}</span>' if remedy else ""
+    way = f'<a class="o-link" href="{escape(link[1])}">{escape(link[0])}</a>' if link else ""
+    more = f'<span class="o-muted">{escape(remedy)}{way}</span>' if remedy or way else ""
     return (f'<div class="o-problem o-{kind}"{role}><i aria-hidden="true">{sign}</i><span>{escape(title)}</span>{more}'
             "</div>")
 

@@ -107,7 +107,7 @@ class Store:
             return Run(self.folder / ref)  # without a look at all the others, since pages ask for it every two seconds
         runs = self._all()
         if not runs:
-            raise RunNotFound(f"{self.folder} holds no runs yet; start one with: python -m backend launch quickstart")
+            raise RunNotFound(f"{self.folder} holds no runs yet", "start one with: python -m backend launch quickstart")
         if ref == "latest":
             return runs[0]
         found = [run for run in runs if ref and (run.id.startswith(ref) or _named(run.id).startswith(ref))]
@@ -115,7 +115,7 @@ class Store:
             return found[0]
         if found:
             raise RunNotFound(f"{ref!r} could be any of {', '.join(run.id for run in found[:5])}; write more of the id")
-        raise RunNotFound(f"no run in {self.folder} is called {ref!r}; list them with: python -m backend runs")
+        raise RunNotFound(f"no run in {self.folder} is called {ref!r}", "list them with: python -m backend runs")
 
     def summary(self, run: Run) -> RunSummary:
         version = run.version()

@@ -229,7 +229,7 @@ class Reading:
             return _episode(connection, row, turns)
 
         if (found := self._ask(told)) is None:
-            raise EpisodeNotFound(f"{run} has no episode {id!r}; list them with: python -m backend episodes {run}")
+            raise EpisodeNotFound(f"the run {run} has no episode {id!r}", f"list them with: python -m backend episodes {run}")
         return found
 
     def groups(self, step: int, phase: str, attempt: int) -> list[int]:

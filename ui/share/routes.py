@@ -223,7 +223,7 @@ def too_large() -> str:
 def told(brought: Brought) -> str:
     run = f"/episode?{urlencode({'run': brought.run.id})}"
     head = (f'<p><b>{counted(brought.episodes, "episode")}</b> imported as <span class="o-mono">{text(brought.run.id)}</span>. '
-            f'<a class="o-link" href="{run}">Replay them</a></p>')
+            f'<a class="o-button o-small" href="{run}">Replay them</a></p>')
     count = len(brought.skipped) + brought.more_skipped
     if not count:
         return head
