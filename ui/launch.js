@@ -137,7 +137,7 @@ window.ortamLaunch = (root, server) => {
     }
     for (const el of all("[aria-invalid]")) el.removeAttribute("aria-invalid");
     const list = [];
-    for (const { field, message } of problems) {
+    for (const { field, message, way } of problems) {
       const at = field && note(field);
       if (at) {
         at.textContent = message;
@@ -145,13 +145,14 @@ window.ortamLaunch = (root, server) => {
         const last = field.split(".").pop(), scope = at.closest("[data-row], .o-field") ?? form;
         (scope.querySelector(`[data-key$="${CSS.escape(last)}"]`) ?? controlOf(at))?.setAttribute("aria-invalid", "true");
       }
-      const item = document.createElement("button");
-      item.type = "button";
+      const item = document.createElement(way ? "a" : "button");
+      if (way) item.href = way;
+      else item.type = "button";
       item.className = "o-problem o-error";
       item.append(Object.assign(document.createElement("i"), { textContent: "!" }));
       const words = document.createElement("span");
       if (field) words.append(Object.assign(document.createElement("b"), { textContent: field }), " ");
-      words.append(message);
+      words.append(way ? `${message}. See all runs` : message);
       item.append(words);
       item.onclick = () => { if (at) reveal(at); };
       list.push(item);

@@ -14,7 +14,7 @@ import yaml
 
 from backend import launcher as launching
 from backend.environments.catalog import CATALOG
-from backend.errors import ModelError, OrtamError, RewardError, SpecError
+from backend.errors import ModelError, OrtamError, RewardError, RunNotFound, SpecError
 from backend.launcher.spec_text import parse
 from backend.records import RunSpec
 from backend.rewards import applies, check_alone, check_term
@@ -32,7 +32,7 @@ JS = [*terms.JS, *trial.JS, *check.JS, HERE / "launch.js"]
 READ_ONLY = "This site only shows runs; start it without --read-only to launch one."
 
 Problem = dict[str, str]
-"""`field`, dotted, "" for the whole spec, and `message`."""
+"""`field`, dotted, "" for the whole spec, and `message`; `way`, where there is a page that helps, its address."""
 
 
 def build(store, launcher) -> None:
@@ -175,4 +175,4 @@ def problem(error: OrtamError) -> Problem:
     message = str(error).removeprefix(f"{field}: ")
     if isinstance(error, RewardError) and (named := re.match(r"(rewards\.\d+\.\w+)[^:]*: ", message)):
         field, message = named[1], message[named.end():]
-    return {"field": field, "message": message}
+    return {"field": field, "message": message} | ({"way": shell.RUNS[1]} if isinstance(error, RunNotFound) else {})

@@ -10,6 +10,7 @@ window.ortamPlay = (root, server) => {
   let game = null;       // {id, over, script, turn, keys}
   let extra = {};        // of the address: options, task, the match it comes from; of a fork: fork, episode, turn and who plays it to its end
   let busy = false, ticket = 0, timer = 0, told = "", comparing = 0;
+  let seeds = [];        // of the match it comes from
   let ahead = "";        // letters and line ends typed while an answer is awaited
 
   // ------------------------------------------------------------------------------------------------- what is chosen
@@ -95,7 +96,8 @@ window.ortamPlay = (root, server) => {
     const opened = [...slots.table.querySelectorAll(".o-tool-fold[open] [data-tool]")].map((form) => form.dataset.tool);
     const back = at && { tool: at.closest("[data-tool]").dataset.tool, argument: at.dataset.argument };
     game = { ...answer, id: answer.id ?? game.id };
-    for (const heavy of ["html", "parts", "cards", "rows"]) delete game[heavy];
+    seeds = answer.seeds ?? seeds;
+    for (const heavy of ["html", "parts", "cards", "rows", "seeds"]) delete game[heavy];
     answer.html ? slots.table.innerHTML = answer.html : renew(answer);
     const board = slots.table.querySelector("[data-part=board]");
     slots.table.querySelector(".o-tabled").classList.toggle("o-boardless", !board.firstChild);
@@ -113,12 +115,26 @@ window.ortamPlay = (root, server) => {
     if (game.script && game.over && extra.player && game.replay) location.replace(game.replay);
   };
 
+  /* One's place among the tasks of the match, and after the last of them the way back comes first. */
   const backToMatch = () => {
-    const row = extra.match && slots.table.querySelector(".o-over .o-row");
+    if (!extra.match) return;
+    const place = seeds.indexOf(setup.seed.value.trim()), last = place >= 0 && place === seeds.length - 1;
+    const head = slots.table.querySelector(".o-tabled-head");
+    if (place >= 0) head.append(Object.assign(document.createElement("span"), { className: "o-tag", textContent: `task ${place + 1} of ${seeds.length} of the match` }));
+    const row = slots.table.querySelector(".o-over .o-row");
     if (!row) return;
-    const link = Object.assign(document.createElement("a"), { className: "o-button", textContent: "Back to the match" });
+    const link = Object.assign(document.createElement("a"), { className: `o-button${last ? " o-primary" : ""}`, textContent: "Back to the match" });
     link.href = `/arena?id=${encodeURIComponent(extra.match)}`;
-    row.append(link);
+    const next = row.querySelector("[data-do=next]");
+    if (last) next.replaceWith(link);
+    else {
+      if (place >= 0) next.textContent = "Next task";
+      row.append(link);
+    }
+  };
+  const following = () => {
+    const seed = setup.seed.value.trim(), place = extra.match ? seeds.indexOf(seed) : -1;
+    return (place >= 0 && seeds[place + 1]) || String((Number(seed) || 0) + 1);
   };
 
   /* Only what is new comes: parts take the place of those before them, turns join the ones that are there. */
@@ -272,7 +288,7 @@ window.ortamPlay = (root, server) => {
     switch (button.dataset.do) {
       case "end": clearTimeout(timer); return void ask(() => server.end({ id: game.id, known: game.turn }));
       case "again": return void begin();
-      case "next": delete extra.task; unfork(); setup.seed.value = (Number(setup.seed.value) || 0) + 1; return void begin();
+      case "next": delete extra.task; unfork(); setup.seed.value = following(); return void begin();
       case "rub": rub(); return word()?.focus();
       case "compare": return void compare(button);
     }
@@ -309,7 +325,7 @@ window.ortamPlay = (root, server) => {
     if (kept?.id && kept.at === location.search) {
       const mine = ++ticket;
       try {
-        const answer = await server.look({ id: kept.id });
+        const answer = await server.look({ id: kept.id, match: extra.match });
         if (mine !== ticket) return;
         if (!answer.problem) {
           page.classList.add("o-on");

@@ -55,10 +55,10 @@ def build(store, launcher) -> None:
             fork = forked(store, asked)
             return sittings.begin(fork.asked, player, instead, fork)
 
-        return said(lambda: table(begun()))
+        return said(lambda: table(begun()) | tasks_of_match(store, str(asked.get("match") or "")))
 
     def look(asked: Asked) -> Answer:
-        return said(lambda: table(str(asked.get("id"))))
+        return said(lambda: table(str(asked.get("id"))) | tasks_of_match(store, str(asked.get("match") or "")))
 
     def call(asked: Asked) -> Answer:
         return said(lambda: news(asked, sittings.call(str(asked.get("id")), str(asked.get("tool")), asked.get("arguments"))))
@@ -101,6 +101,18 @@ def choice(store, asked: Asked) -> Chosen:
     if listed and number is not None and not task:
         number, task = None, str(number)
     return chosen(store, use, number, task or None, worth=str(asked.get("worth") or ""), options=options)
+
+
+def tasks_of_match(store, match: str) -> Answer:
+    """`seeds`: those of the match that its tasks are played from by hand, in order, as far as somebody played them there."""
+    if not match:
+        return {}
+    try:
+        games = store.run(match).games()
+    except OrtamError:  # it may be gone; the game is there all the same
+        return {}
+    seeds = {game.group: game.seed for game in games if game.seed is not None}
+    return {"seeds": [str(seeds[group]) for group in sorted(seeds)]}
 
 
 def forked(store, asked: Asked) -> Fork:

@@ -1,6 +1,7 @@
 """The Arena in a real browser: a match set up, watched as it is played, and all boards moved together."""
 
 import pytest
+from playwright.sync_api import expect
 
 from backend.launcher import Launcher, from_fields
 from backend.store import Store, to_yaml
@@ -80,6 +81,15 @@ def test_a_seat_leads_to_replay_and_the_runs_list_to_the_arena(shared_applicatio
     page.wait_for_url(f"**/arena?id={match.id}")
     page.get_by_role("link", name="Play it yourself").first.click()
     page.get_by_role("button", name="Stop here").click()
+    expect(page.locator(".o-tabled-head")).to_contain_text("task 1 of 7 of the match")
+    page.get_by_role("button", name="Next task").click()
+    expect(page.locator(".o-tabled-head")).to_contain_text("task 2 of 7 of the match")
+    page.get_by_role("button", name="Stop here").click()
+    last = max(game.seed for game in match.games())
+    page.goto(f"{shared_application.url}/play?use=catch&seed={last}&match={match.id}")
+    page.get_by_role("button", name="Stop here").click()
+    expect(page.locator(".o-over .o-primary")).to_have_text("Back to the match")
+    expect(page.get_by_role("button", name="Next task")).to_have_count(0)
     page.get_by_role("link", name="Back to the match").click()
     page.wait_for_url(f"**/arena?id={match.id}")
     page.goto(f"{shared_application.url}/run?id={match.id}")
