@@ -139,6 +139,12 @@ def test_what_the_token_budget_cuts_is_recorded_as_it_was_played(tmp_path):
     assert played and all(turn.result for turn in played)
 
 
+def test_what_a_cap_on_one_message_cuts_does_not_blame_the_token_budget(tmp_path):
+    run = trained(tmp_path, train={"extra": {"generation_kwargs": {"max_new_tokens": 2}}})
+    cut = [e for e in whole(run) if e.status == "truncated"]
+    assert cut and {e.stop for e in cut} == {"its last message was cut at 2 tokens"}
+
+
 def test_evaluations_are_recorded_apart_and_played_greedily(tmp_path):
     run = trained(tmp_path, evaluate={"every": 1, "tasks": 6, "greedy": True}, train={"learning_rate": 1e-9})
     evaluated = [e for e in whole(run) if e.phase == "eval"]

@@ -36,9 +36,11 @@ class RecordedTrainer(GRPOTrainer):
     episodes are being played."""
 
     def __init__(self, *, tables: dict[str, Table], terms: Terms, policy: Policy, record: Callable[[list[Episode]], None],
-                 say: Callable[[str], None], pause: Pause, live: Lane, greedy_evaluation: bool, attempt: int = 1, **of_trl):
+                 say: Callable[[str], None], pause: Pause, live: Lane, greedy_evaluation: bool, attempt: int = 1,
+                 message_cap: int | None = None, **of_trl):
         self.tables, self.terms, self.policy, self.attempt = tables, terms, policy, attempt
         self.record, self.say, self.pause, self.live, self.greedy_evaluation = record, say, pause, live, greedy_evaluation
+        self.message_cap = message_cap
         self._next_group: dict[tuple[str, int], int] = {}
         clean = neutraliser(of_trl["processing_class"])
         factories: dict[str, Callable] = {name: (lambda table=table: Seat(table, clean)) for name, table in tables.items()}
@@ -168,17 +170,20 @@ class RecordedTrainer(GRPOTrainer):
         """One episode as plain values, without its place in the step, ready to travel between processes."""
         seat, play = self._seats[sample], self._seats[sample].play
         truncated, facts, turns = self._truncated[sample], self._facts(sample), self._turns[sample]
-        status = play.status(truncated)
+        status, cap = play.status(truncated), self.message_cap
         unplayed = turns[-1].fault.kind if turns and turns[-1].fault else ""
         if status in ("finished", "lost") and not play.done:
             status = {"no_turns_left": "out_of_turns", "unparsed_call": "invalid"}.get(unplayed, status)
         verdict = self._verdicts.get(sample, Verdict(dict.fromkeys(names_of(self.terms))))
         scores = verdict.scores
+        stop = play.why(status)
+        if status == "truncated" and cap and self._spoken[sample] and self._spoken[sample][-1].tokens >= cap:
+            stop = f"its last message was cut at {cap} tokens"
         fault = play.fault or next(iter(verdict.faults), None)
         total = self.terms.total(scores)
         return dict(
             environment=seat.table.environment.id, task=seat.task.key, seed=seat.task.seed, fingerprint=play.fingerprint,
-            policy=self.policy.model_dump(), status=status, stop=play.why(status), prompt=self._prompts[sample],
+            policy=self.policy.model_dump(), status=status, stop=stop, prompt=self._prompts[sample],
             opening=play.opening or "", images=play.images, start_facts=play.start_facts, facts=facts, scores=scores,
             total=total, advantage=None if total is None else advantage,
             tokens=facts["completion_tokens"], started=play.started, seconds=play.seconds,

@@ -68,7 +68,7 @@ def train(run: Run, writer: RunWriter | None, stop: Callable[[], bool]) -> Resul
             pause=Pause(spec.train.pause_above, served.again, stop_agreed, say,
                         writer.event if writer else lambda event: None),
             live=Lane(run.path if writer else None, Policy(kind="model", name=spec.model), state.num_processes),
-            greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy),
+            greedy_evaluation=bool(spec.evaluate and spec.evaluate.greedy), message_cap=spec.train.message_cap,
         )
         if spec.warm_up and trainer.ref_model is not None:  # TRL loads it anew by its name, as it was before the warm-up
             trainer.accelerator.unwrap_model(trainer.ref_model).load_state_dict(model.state_dict())
