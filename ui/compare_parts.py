@@ -60,10 +60,11 @@ def _chosen(group: Chosen, place: int, line: int | None) -> str:
     progress = run.progress()
     match = group.specs[place].match is not None
     drawn = "" if line is None or match else sample(line)
-    told = "a match: it has no curves" if match else f"step {progress.step:,} of {progress.steps:,}"
+    told = ('<span class="o-muted o-small">a match: it has no curves</span>' if match else
+            f'<span class="o-muted o-small o-num">step {progress.step:,} of {progress.steps:,}</span>')
     return (f'<li data-run="{named(run.id)}">{drawn}<a href="/{"arena" if match else "run"}?id={attribute(run.id)}" '
             f'title="{attribute(run.id)}">{called(group, place)}</a>{shell.chip(run.status(), run=True)}'
-            f'<span class="o-muted o-small o-num">{told}</span>'
+            f"{told}"
             f'<button type="button" class="o-icon" data-do="remove" aria-label="Leave out {attribute(label)}" '
             'title="Leave out">×</button></li>')
 

@@ -110,11 +110,11 @@ def _fork(run: str, row: Any, turn: int) -> str:
             f'<span class="o-num">{number(row.total)}</span>')
 
 
-def parent(episode: Episode) -> str:
-    """A link to whose turns it repeats; "" where it has none."""
+def parent(episode: Episode, run: str) -> str:
+    """A link to whose turns it repeats, in the run of this name; "" where it has none."""
     if episode.parent is None:
         return ""
     whole = episode.parent
     address = f"/episode?{query({'run': whole.run, 'id': whole.episode, 'turn': whole.turn})}"
     return (f'<a class="o-link o-parent" href="{attribute(address)}" title="The first {counted(whole.turn, "turn")} repeat that '
-            f'episode\'s">forked from {text(whole.run[:80])} › {text(whole.episode[:80])} at turn {whole.turn}</a>')
+            f'episode\'s">forked from {text(run[:80])} › {text(whole.episode[:80])} at turn {whole.turn}</a>')

@@ -84,7 +84,7 @@ def _more(run, spec: RunSpec, asked: Asked) -> str:
            if terms else "")
         + select("tool", "Called", _known(run, "tool"), asked.tool, "Any tool")
         + select("trouble", "Fault", [ANY, *faults], asked.trouble, "With or without",
-                 {ANY: "any fault"})
+                 {ANY: "any fault", **{fault: fault.replace("_", " ") for fault in faults}})
         + (select("environment", "Environment", environments, asked.environment) if len(environments) > 1
            or asked.environment else "")
         + _line("task", "Task or seed", asked.task, "any, 8131", "A seed, a task, a part of its text, or a fingerprint")

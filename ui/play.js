@@ -112,7 +112,7 @@ window.ortamPlay = (root, server) => {
     if (field) field.focus({ preventScroll: true });
     else if (fresh || at) slots.table.querySelector(".o-guess input, .o-over .o-primary")?.focus({ preventScroll: true });
     if (game.script && !game.over) timer = setTimeout(advance, extra.player ? 0 : STEP);
-    if (game.script && game.over && extra.player && game.replay) location.replace(game.replay);
+    if (game.script && game.over && extra.player && game.replay) location.replace(`${game.replay}&turn=${extra.turn ?? 0}`);
   };
 
   /* One's place among the tasks of the match, and after the last of them the way back comes first. */

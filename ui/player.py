@@ -35,6 +35,8 @@ class Setting:
     """Addresses of `watch`, `step` and `group`; empty in an offline file."""
     unforkable: str = ""
     """Why nobody can go on from any of its turns; "" where someone may."""
+    forked_from: str = ""
+    """The name of the run whose turns a fork repeats."""
 
 
 def player(episode: Episode, setting: Setting, turn: int | None = None) -> str:
@@ -69,7 +71,7 @@ def _head(episode: Episode, setting: Setting) -> str:
     return (
         f'<header class="o-player-head"><nav class="o-crumbs" aria-label="Where this episode belongs">'
         f'{"<i aria-hidden=true>›</i>".join(crumbs)}</nav>'
-        f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}{parent(episode) if links else ""}</div>'
+        f'<div class="o-row">{shell.chip(episode.status)}{why}{tags}{parent(episode, setting.forked_from) if links else ""}</div>'
         f'<div class="o-neighbours"><div data-slot="share"></div>{_fork(setting)}{_reprice(links.get("reprice"))}'
         f'{_neighbour(setting.previous, "Previous episode", "▲ prev", "prev")}'
         f'{_neighbour(setting.following, "Next episode", "next ▼", "next")}'

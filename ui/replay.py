@@ -58,7 +58,7 @@ def answer(store, search: str, with_list: bool = True, may_change: bool = False)
     try:
         id, turn = (asked.id, asked.turn) if asked.id else _instructive(run, asked)
         shown = run.episode(id)
-        drawn = player(shown, _setting(run, spec, asked, shown), turn)
+        drawn = player(shown, _setting(store, run, spec, asked, shown), turn)
         asked = Asked(**{**vars(asked), "id": shown.id})
     except EpisodeNotFound as error:
         drawn = _dead_end(str(error), ("See this run's episodes", Asked(run=run.id).to())) if asked.id \
@@ -101,7 +101,7 @@ def _instructive(run, asked: Asked) -> tuple[str, int | None]:
     return rows[0].id, asked.turn
 
 
-def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
+def _setting(store, run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
     try:
         before, after = neighbours(run, asked, shown.id)
     except OrtamError:
@@ -111,8 +111,16 @@ def _setting(run, spec: RunSpec, asked: Asked, shown: Episode) -> Setting:
         run=run.id, name=spec.name, viewer=viewer_of(spec, shown.environment), terms=spec.rewards,
         tools=_tools(spec, shown.environment),
         previous=before, following=after, unforkable=unforkable(run, shown),
+        forked_from=_name_of(store, shown.parent.run) if shown.parent else "",
         links={"watch": _watch(run.id), "reprice": f"/reprice?{urlencode({'run': run.id})}", "step": step.to(),
                "group": Asked(**{**vars(step), "group": shown.group}).to()})
+
+
+def _name_of(store, run: str) -> str:
+    try:
+        return store.run(run).spec.name
+    except OrtamError:  # deleted since, or another machine's
+        return run
 
 
 def _watch(run: str) -> str:
