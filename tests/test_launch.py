@@ -28,8 +28,7 @@ from backend.records import (
 )
 from ui import forms, launch, runs, terms, trial
 from ui.launch_form import page
-from ui.outlook import outlook
-from ui.pace import Pace, pace
+from ui.outlook import Pace, outlook, pace
 
 
 def a_spec(name, model="starter:catch"):

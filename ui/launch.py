@@ -22,8 +22,7 @@ from backend.store.shelf import Shelf
 from ui import check, shell, terms, trial
 from ui.launch_choices import choices, for_use
 from ui.launch_form import page
-from ui.outlook import outlook
-from ui.pace import pace
+from ui.outlook import outlook, pace
 
 HERE = Path(__file__).parent
 CSS = [HERE / "launch.css", *terms.CSS, *trial.CSS, *check.CSS]

@@ -1,14 +1,32 @@
-"""What a spec will do, in words and dots, before anything is spent."""
+"""What a spec will do, in words and dots, before anything is spent, and how long it will take by a run like it."""
+
+from typing import Any, NamedTuple
 
 from backend.environments.catalog import CATALOG
+from backend.errors import OrtamError
 from backend.launcher import default_terms
 from backend.records import RunSpec
+from backend.store.spent import timing
 from ui import shell
-from ui.pace import Pace
 from ui.written import counted, number, text
 
 MOST_GROUPS, MOST_DOTS = 16, 256
 """A step larger than this is told in words only."""
+LOOKED_AT = 20
+"""Of the newest runs of the same model in the same environments."""
+FEW = 5
+"""A run of fewer steps tells its pace only where no longer one does."""
+
+
+class Pace(NamedTuple):
+    run: str
+    """Name of the run it is told from."""
+    start: float
+    """Seconds before the first step."""
+    step: float
+    """Seconds of one step, as many episodes as are asked for now."""
+    episodes: int
+    """That the run played in a step."""
 
 
 def outlook(spec: RunSpec, before: Pace | None = None) -> str:
@@ -89,3 +107,40 @@ def wait(steps: int, episodes: int, before: Pace | None) -> list[str]:
 
 def listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+# ------------------------------------------------------------------------------------------------ how long it takes
+
+
+def pace(store, spec: RunSpec) -> Pace | None:
+    """From the runs that got on, those recorded elsewhere last: of those most alike, the newest."""
+    environments, mine = sorted(one.id for one in spec.environments), _settings(spec)
+    alike = [run for run in store.runs(spec.model) if run.model == spec.model and not run.match and run.step > 1
+             and sorted(run.environments) == environments and run.status in ("running", "finished", "stopped")]
+    found: list[tuple[tuple[Any, ...], Pace]] = []
+    for place, run in enumerate(alike[:LOOKED_AT]):
+        try:
+            told = store.run(run.id).spec
+            took = timing(store.folder / run.id, run.started)
+        except OrtamError:
+            continue
+        if took is None or _places(told) != _places(spec):
+            continue
+        unlike = sum(one != other for one, other in zip(_settings(told), mine, strict=True))
+        episodes = told.train.episodes_per_step
+        scaled = took[1] * spec.train.episodes_per_step / episodes
+        found.append(((run.demo, run.step < FEW, unlike, place), Pace(run.name, took[0], scaled, episodes)))
+    return min(found)[1] if found else None
+
+
+def _places(spec: RunSpec) -> list[tuple[str, str]]:
+    return sorted((one.id, one.use) for one in spec.environments)
+
+
+def _settings(spec: RunSpec) -> tuple[Any, ...]:
+    """What a step's time hangs on."""
+    train, made = spec.train, spec.generation
+    return (sorted((one.id, one.weight, one.max_turns, repr(one.options)) for one in spec.environments),
+            train.episodes_per_step, train.group_size, train.micro_batch, train.iterations, bool(train.kl),
+            train.max_completion_tokens, train.message_cap, made.engine, made.thinking, spec.evaluate, spec.warm_up,
+            spec.resources, any(term.judge for term in spec.rewards))
