@@ -102,3 +102,11 @@ def test_a_server_that_is_no_environment_is_said_to_be_none_on_a_phone_too(launc
         expect(line.locator(".o-remedy")).to_have_text("Is it an OpenEnv server?")
         web.shutdown()
     assert panel.bounding_box()["width"] <= 390 and page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_run_to_start_from_that_isnt_there_leaves_no_draft(shared_application, page):
+    page.goto(f"{shared_application.url}/launch?from=no-such-run")
+    expect(page.locator("[data-problems]")).to_contain_text("See all runs")
+    expect(page.locator("[data-problems] a")).to_have_attribute("href", "/")
+    expect(page.locator("[data-key=name]").first).to_have_value("quickstart")
+    assert page.evaluate("sessionStorage.getItem('ortam-draft')") is None
