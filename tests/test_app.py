@@ -79,6 +79,24 @@ def ask(served):
     return Client(served.url, verbose=False).predict
 
 
+def test_an_import_ends_when_nobody_waits_for_it_any_more(served):
+    body = b'{"prompt": "a", "completion": "b"}\n' * 400_000
+    head = ("POST /share/import?format=trl&name=long.jsonl HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Ortam: import\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2]))) as asking:
+        asking.sendall(head.encode() + body)
+        until(lambda: list(served.store.folder.glob(".arriving-*/run/run.db")))
+    until(lambda: not list(served.store.folder.glob(".arriving-*")))
+    assert not [run for run in served.store.runs() if "long" in run.id]
+
+
+def until(so, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not so():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.05)
+
+
 # ------------------------------------------------------------------------------------------------------ the frame
 
 

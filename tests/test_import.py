@@ -246,6 +246,18 @@ def test_a_table_that_only_says_it_was_exported_is_skipped_row_by_row(store, tmp
     assert (brought.episodes, [skip.line for skip in brought.skipped]) == (1, [2, 3, 4, 5])
 
 
+def test_rows_that_hold_nothing_are_skipped_and_what_a_killed_import_left_is_swept(store, tmp_path):
+    import pyarrow
+    from pyarrow import parquet
+
+    (left := store.folder / ".arriving-x").mkdir(parents=True)
+    os.utime(left, (1, 1))
+    parquet.write_table(pyarrow.table({"prompt": [None, "a"], "completion": pyarrow.array([None, "b"])}), tmp_path / "x.parquet")
+    brought = bring(store, tmp_path / "x.parquet", "trl")
+    assert brought.episodes == 1 and [skip.reason for skip in brought.skipped] == ["it holds neither a prompt nor a completion"]
+    assert not left.exists()
+
+
 def test_a_map_among_the_columns_is_no_hindrance(store, tmp_path):
     import pyarrow
     from pyarrow import parquet

@@ -54,6 +54,8 @@ def _logged(row: Mapping[str, Any], rewards: Collection[str]) -> Conversation:
     if "completion" not in row:
         raise Odd("it has no column completion")
     prompt, rest = split(_without_nulls(row.get("prompt")), _without_nulls(row["completion"]) or [])
+    if not prompt and not rest:
+        raise Odd("it holds neither a prompt nor a completion")
     scores = {name: number(row[name]) for name in rewards}
     known = [score for score in scores.values() if score is not None]
     return Conversation(

@@ -55,7 +55,8 @@ class Brought(NamedTuple):
 
 def bring(store: Store, path: Path, format: str, name: str | None = None,
           told: Callable[[int], None] = lambda n: None, called: str | None = None) -> Brought:
-    """A new run with the file's episodes. `called` is what the person calls the file, where that isn't its name.
+    """A new run with the file's episodes. `called` is what the person calls the file, where that isn't its name; `told` hears
+    how many rows were read or skipped, and ends the import by raising.
 
     Raises OrtamError where the file can't be read or holds no episode.
     """
@@ -68,6 +69,7 @@ def bring(store: Store, path: Path, format: str, name: str | None = None,
 
     def skip(line: int, why: str) -> None:
         nonlocal more
+        told(line)
         if len(skipped) < MOST_SKIPPED:
             skipped.append(Skip(line, why))
         else:

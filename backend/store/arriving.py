@@ -8,6 +8,7 @@ import contextlib
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,11 +22,15 @@ from backend.store.writing import write_whole
 TRAVELS = ("spec.yaml", "run.db", "trainer.log", "result.json")
 """What is shared of a run: neither checkpoints nor what only its own machine needs, such as locks."""
 
+LEFT_SECONDS = 86_400
+"""No run arrives for longer."""
+
 
 @contextlib.contextmanager
 def arriving(runs: Path) -> Iterator[Path]:
     """An empty folder for a run that isn't one yet; gone afterwards unless it was settled."""
     with _room_in(runs):
+        _sweep(runs)
         above = Path(tempfile.mkdtemp(prefix=".arriving-", dir=runs))
     try:
         with _room_in(runs):
@@ -33,6 +38,14 @@ def arriving(runs: Path) -> Iterator[Path]:
             yield above / "run"
     finally:
         shutil.rmtree(above, ignore_errors=True)
+
+
+def _sweep(runs: Path) -> None:
+    """Away with what a process left that was killed while a run arrived."""
+    for left in runs.glob(".arriving-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def say_what_was_asked(draft: Path, spec: RunSpec) -> None:

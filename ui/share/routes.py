@@ -7,7 +7,7 @@ refused above MOST bytes, and only comes from our own pages: it carries a header
 import io
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -127,7 +127,7 @@ def add(app, store, launcher) -> None:
                         if size > MOST:
                             return refused(413, too_large())
                         await run_in_threadpool(kept.write, chunk)
-                brought = await run_in_threadpool(bring, store, path, format, None, lambda n: None, called or "file")
+                brought = await _while_connected(request, lambda told: bring(store, path, format, None, told, called or "file"))
         except OrtamError as error:
             return refused(400, str(error))
         except ClientDisconnect:
@@ -136,6 +136,28 @@ def add(app, store, launcher) -> None:
             return refused(507, f"The file can't be kept here for its import ({error.strerror or error}); free space in "
                                 f"{tempfile.gettempdir()}.")
         return JSONResponse({"run": brought.run.id, "html": told(brought)}, headers=NOT_A_PAGE)
+
+
+async def _while_connected(request, work: Callable[[Callable[[int], None]], Brought]) -> Brought:
+    """`work` is handed what it calls now and then; it raises OrtamError there once nobody waits for the answer."""
+    import asyncio
+
+    gone = threading.Event()
+
+    def told(_: int) -> None:
+        if gone.is_set():
+            raise OrtamError("The import was stopped, since whoever asked for it has gone.")
+
+    async def watch() -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.5)
+        gone.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        return await asyncio.to_thread(work, told)
+    finally:
+        watching.cancel()
 
 
 # --------------------------------------------------------------------------------------------------------- what is asked
