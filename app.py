@@ -117,7 +117,14 @@ def ending_with_parent() -> Callable[[], None] | None:
     import ctypes
 
     system, tell_when_parent_dies = ctypes.CDLL(None), 1
-    return lambda: system.prctl(tell_when_parent_dies, signal.SIGTERM)
+    parent = os.getpid()
+
+    def ask() -> None:
+        system.prctl(tell_when_parent_dies, signal.SIGTERM)
+        if os.getppid() != parent:  # it has gone already, and nothing would tell
+            os._exit(0)
+
+    return ask
 
 
 def serve(folder: Path, listening: socket.socket, asked: argparse.Namespace) -> None:
