@@ -22,17 +22,20 @@ class OrtamError(Exception):
 
     command = ""
     """What helps in a terminal, where a page has a link; "" where the sentence says it all."""
+    field = ""
+    """The dotted place of what is wrong, such as `train.group_size` or `environments.0.use`; "" for the whole, or none."""
+
+    @property
+    def said(self) -> str:
+        """The sentence without the field, for where that is seen."""
+        return str(self).removeprefix(f"{self.field}: ") if self.field else str(self)
 
 
 class SpecError(OrtamError):
-    """A field of a spec is wrong.
-
-    `field` is its dotted place, such as `train.group_size` or `environments.0.use`; "" when the whole text is wrong. `said` is
-    the sentence without it, for where the place is seen.
-    """
+    """A field of a spec is wrong."""
 
     def __init__(self, field: str, message: str):
-        self.field, self.said = field, message
+        self.field = field
         super().__init__(f"{field}: {message}" if field else message)
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from backend.records import UNSCORED, Episode
+from backend.records import DUST, UNSCORED, Episode
 from backend.store.counting import one_task
-from ui.written import DUST, number
+from ui.written import number
 
 
 def purity(episodes: Sequence[Episode]) -> str:

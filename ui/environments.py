@@ -111,8 +111,7 @@ def said(work: Callable[[], Answer], read_only: bool) -> Answer:
     try:
         return work()
     except OrtamError as error:
-        field = getattr(error, "field", "")
-        return {"problem": str(error).removeprefix(f"{field}: "), "field": field}
+        return {"problem": error.said, "field": error.field}
 
 
 # --------------------------------------------------------------------------------------------------------------- all
@@ -236,7 +235,7 @@ def kept(shelf: Shelf, trying: Trying, asked: Answer) -> Answer:
         field = wrong.field.partition(".")[0]
         title = SavedEnvironment.model_fields[field].title or field
         raise OrtamError("Give it a name first." if not asked.get("name") else
-                         f"{title}: {str(wrong).partition(': ')[2]}.") from None
+                         f"{title}: {wrong.said}.") from None
     shelf.save(one, was)
     return {"name": one.name, "query": urlencode({"saved": one.name})}
 

@@ -170,7 +170,7 @@ def wrong_terms(spec: RunSpec) -> list[Problem]:
 
 def problem(error: OrtamError) -> Problem:
     """With its field apart, wherever its sentence says it."""
-    field = error.field if isinstance(error, SpecError) else "model" if isinstance(error, ModelError) else ""
+    field = "model" if isinstance(error, ModelError) else error.field
     message = str(error).removeprefix(f"{field}: ")
     if isinstance(error, RewardError) and (named := re.match(r"(rewards\.\d+\.\w+)[^:]*: ", message)):
         field, message = named[1], message[named.end():]

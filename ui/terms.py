@@ -247,6 +247,5 @@ def place(error: OrtamError, terms: Sequence[dict[str, Any]]) -> dict[str, str]:
             start = f"reward term {term.get('name')}: "
             if str(error).startswith(start):
                 return {"field": f"rewards.{index}.value", "message": str(error).removeprefix(start)}
-    name = getattr(error, "field", "")
-    return {"field": name, "message": str(error).removeprefix(f"{name}: ")}
+    return {"field": error.field, "message": error.said}
 

@@ -12,13 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from backend.records import DUST
 from backend.store import codec
 
 HEAD, TAIL = 4000, 1000
 """Characters of a long text that show before anyone asks for the middle."""
-
-DUST = 1e-6
-"""Rewards and advantages below it come of rounding."""
 
 BITMAP = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 """The only pictures that are drawn: surely a bitmap, and inside the page. Whatever else a data: URL can be is text."""

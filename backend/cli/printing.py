@@ -6,16 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.records import ENDED, Episode
+from backend.records import DUST, ENDED, Episode
 from backend.store import EpisodeRow, Run, RunSummary, Store
 from backend.store.codec import finite
 from backend.store.words import Excerpt
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-DUST = 1e-6
-"""Rewards and advantages below it come of rounding."""
 
 
 def plain(text: str) -> str:

@@ -49,10 +49,8 @@ def unforkable(run: Run, episode: Episode) -> str:
     be. Nothing is started and no server is asked."""
     try:
         _forked(run, episode, 0)
-    except SpecError as error:
-        return error.said
     except OrtamError as error:
-        return str(error)
+        return error.said
     return ""
 
 

@@ -1,6 +1,7 @@
 """What crosses a process or a disk: `spec` is what a person asked for, `episode` what happened then."""
 
 from backend.records.episode import (
+    DUST,
     ENDED,
     NEVER_PLAYED,
     UNSCORED,
@@ -42,7 +43,7 @@ from backend.records.spec import (
 )
 
 __all__ = [
-    "Asked", "CheckpointPlayer", "ENDED", "EndpointPlayer", "EnvironmentSpec", "Episode", "EpisodeStatus",
+    "Asked", "CheckpointPlayer", "DUST", "ENDED", "EndpointPlayer", "EnvironmentSpec", "Episode", "EpisodeStatus",
     "Evaluation", "Event", "FactValue", "Fault", "Fork", "GenerationSettings", "JudgeSettings", "Judged", "Kept",
     "Match", "MetricPoint", "ModelPlayer", "NAME", "NEVER_PLAYED", "Parent", "PlayerSpec", "Policy", "Resources",
     "Result", "RewardTerm", "RunSpec", "RunStatus", "SEEDS", "ScriptPlayer", "TaskSelection", "TrainSettings", "Turn",

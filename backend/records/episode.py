@@ -24,6 +24,10 @@ NEVER_PLAYED = frozenset({"no_turns_left", "after_the_end"})
 kind: the fact `tool_failures`, the arena, Watch, its alarms and Find all count those."""
 
 
+DUST = 1e-6
+"""Rewards and advantages nearer to 0 come of rounding."""
+
+
 class Fault(Kept):
     where: Literal["environment", "reward", "trainer", "engine", "model"]
     kind: str

@@ -1,13 +1,13 @@
 """What is asked of a run's file to hold it against another: one curve, its pace, and how often each task was won."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from backend.store import codec, sums
 from backend.store.reading import Reading
+from backend.store.spent import RECORDED, durations
 from backend.store.tables import GONE, making_sense, only_numbers
 
 PACED = 200
@@ -70,9 +70,7 @@ def last_step(run: Path) -> int:
 
 def pace(run: Path) -> float | None:
     """Median seconds from one step to the next, of the newest ones; None before two were recorded."""
-    rows = Reading(run / "run.db").rows(f"SELECT step, at FROM steps WHERE at < {sums.EVER} "  # text is larger
-                                        "ORDER BY step DESC LIMIT ?", (PACED + 1,))
-    gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"]) for later, earlier in pairwise(rows)]
+    gaps = durations(Reading(run / "run.db").rows(f"{RECORDED} DESC LIMIT ?", (PACED + 1,)))
     return median(gaps) if gaps else None
 
 

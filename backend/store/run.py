@@ -22,6 +22,7 @@ from backend.store.queue import Queue
 from backend.store.reading import CurvePoint, EpisodeRow, Reading
 from backend.store.sorting import SORTABLE
 from backend.store.spec_file import from_kept_yaml
+from backend.store.spent import RECORDED, durations
 from backend.store.sums import EVER
 from backend.store.words import Excerpt
 from backend.store.writing import RunWriter, held, hold, write_whole
@@ -193,11 +194,10 @@ class Run:
 
     def _pace(self) -> tuple[int | None, float | None]:
         """The last recorded step, and the median seconds of a recent step."""
-        rows = self._told(f"SELECT step, at FROM steps WHERE at < {EVER} ORDER BY step DESC LIMIT 30")
+        rows = self._told(f"{RECORDED} DESC LIMIT 30")
         if not rows:
             return None, None
-        gaps = [(later["at"] - earlier["at"]) / max(1, later["step"] - earlier["step"])
-                for later, earlier in zip(rows, rows[1:], strict=False)]
+        gaps = durations(rows)
         return rows[0]["step"], statistics.median(gaps) if gaps else None
 
     def _played(self) -> int:

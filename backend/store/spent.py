@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import median
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from backend.store import sums
 from backend.store.reading import Reading
 
 Axis = Literal["step", "episodes", "tokens", "time"]
 
+RECORDED = f"SELECT step, at FROM steps WHERE at < {sums.EVER} ORDER BY step"
+"""Steps and when each was recorded; a time that is text, which no trainer writes, is larger than any number."""
 TIMED, PAUSE = 200, 20
 """Steps a run's pace is told from, and how many times as long as a usual step a pause is."""
 _NAMES = ("episodes", "tokens", "judged", "with_tokens")
@@ -58,12 +60,16 @@ def _time(run: Path, after_step: int, started: float | None) -> Spent:
     return Spent([step for step, _ in times], [value for _, value in times])
 
 
+def durations(recorded: Sequence[Any]) -> list[float]:
+    """Seconds of a step, from each recorded one to its neighbour, whichever way they are sorted."""
+    return [(one["at"] - other["at"]) / (one["step"] - other["step"] or 1) for one, other in pairwise(recorded)]
+
+
 def timing(run: Path, started: float | None) -> tuple[float, float] | None:
     """Seconds before the first step began, and of a step on average, evaluations included and the pause before a run was
     resumed left out; None before two steps. Raises OrtamError."""
-    rows = Reading(run / "run.db").rows(f"SELECT step, at FROM steps WHERE at < {sums.EVER} ORDER BY step LIMIT ?",  # text is
-                                        (TIMED,))  # larger
-    gaps = [(later["at"] - earlier["at"]) / (later["step"] - earlier["step"]) for earlier, later in pairwise(rows)]
+    rows = Reading(run / "run.db").rows(f"{RECORDED} LIMIT ?", (TIMED,))
+    gaps = durations(rows)
     if not gaps:
         return None
     usual = [gap for gap in gaps if gap <= PAUSE * median(gaps)] or gaps

@@ -4,6 +4,7 @@ A file is always an attachment with a safe name and never taken for a page. An u
 refused above MOST bytes, and only comes from our own pages: it carries a header that no other site can set.
 """
 
+import asyncio
 import io
 import tempfile
 import threading
@@ -140,8 +141,6 @@ def add(app, store, launcher) -> None:
 
 async def _while_connected(request, work: Callable[[Callable[[int], None]], Brought]) -> Brought:
     """`work` is handed what it calls now and then; it raises OrtamError there once nobody waits for the answer."""
-    import asyncio
-
     gone = threading.Event()
 
     def told(_: int) -> None:
